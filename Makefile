@@ -1,0 +1,53 @@
+# Each target does its own set-up in .venv; see README.md, "Commands".
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LESSONS ?=
+DEMO ?= build/demo
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.PHONY: help setup lab test check release validate demo
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make setup     .venv with the pinned set (every other target calls it)"
+	@echo "make lab       copy new lessons to work/ and open JupyterLab there"
+	@echo "make test      the tests"
+	@echo "make check     format, lint, types, import direction, course/ in step with solutions/, links"
+	@echo "make release   rebuild course/ from solutions/"
+	@echo "make validate  every lesson solved, unsolved, and against its banks  (LESSONS='02 03' for some)"
+	@echo "make demo      grade an embedded class and show the marks"
+
+setup: $(READY)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python >= 3.11 is needed; $(PYTHON) is older. Name another: make PYTHON=python3.12 setup"; exit 1; }
+	@echo "setting up $(VENV): two to three minutes the first time"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[dev]'
+	@touch $@
+
+lab: $(READY)
+	@$(BIN)/python -m grader lab
+
+test: $(READY)
+	@$(BIN)/python -m pytest -n 2 --dist worksteal
+
+check: $(READY)
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m grader release --check
+	@$(BIN)/python tests/links.py
+
+release: $(READY)
+	@$(BIN)/python -m grader release
+
+validate: $(READY)
+	@$(BIN)/python -m grader validate $(LESSONS)
+
+demo: $(READY)
+	@$(BIN)/python -m grader demo $(DEMO)
