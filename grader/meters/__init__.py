@@ -1,0 +1,1 @@
+"""Instruments: they return numbers and judge nothing."""

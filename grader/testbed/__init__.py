@@ -1,0 +1,1 @@
+"""What is measured: small seeded models and data, Hugging Face models from config, hub loading."""
