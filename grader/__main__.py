@@ -1,0 +1,53 @@
+"""The commands of the course: python -m grader release | validate | lab | classroom | autograde | demo."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+PACKAGES = ("grader.authoring", "grader.classroom")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Collect the commands of each package."""
+    parser = argparse.ArgumentParser(prog="python -m grader", description="Build, validate and grade the course.")
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for package in PACKAGES:
+        importlib.import_module(f"{package}.commands").register(subparsers)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Args:
+        arguments: The words of the command line; those of this process if left out.
+
+    Returns:
+        The exit code. An error that knows its `exit_code` is told on stderr without a traceback.
+    """
+    parsed = build_parser().parse_args(arguments)
+    try:
+        return int(parsed.func(parsed))
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("grader"):
+            raise
+        return _tell(f"the module {error.name} is missing. Install it: pip install 'lean-training[lab]'", 2)
+    except KeyboardInterrupt:
+        return _tell("interrupted", 130)
+    except Exception as error:
+        exit_code = getattr(error, "exit_code", None)
+        if exit_code is None:
+            raise
+        return _tell(str(error), int(exit_code))
+
+
+def _tell(message: str, exit_code: int) -> int:
+    print(message, file=sys.stderr)
+    return exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""The commands for an instructor: `classroom`, `autograde` and `demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .errors import stopping_error
+
+if TYPE_CHECKING:
+    from .report import Row
+
+MOST_JOBS = 4  # each runs a kernel with PyTorch, about 1 GiB
+EXIT_FAILED = 1
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the commands to `python -m grader`."""
+    classroom = subparsers.add_parser("classroom", help="make a classroom (an nbgrader course folder), or add lessons")
+    classroom.add_argument("directory", metavar="DIR", type=Path)
+    classroom.add_argument(
+        "--lessons", nargs="+", default=[], metavar="NN", help='numbers or names, as "02"; default all'
+    )
+    classroom.set_defaults(func=_told(run_classroom))
+
+    autograde = subparsers.add_parser(
+        "autograde",
+        help="grade every submission of a classroom",
+        description="Exit status: 0 if all is graded, or there is nothing to grade; 1 if the grader failed on "
+        "a submission; 2 if grading could not go on (the message says what to do).",
+    )
+    autograde.add_argument("directory", metavar="DIR", type=Path)
+    autograde.add_argument("lesson", metavar="LESSON", nargs="*", help='number or name, as "02"; default all')
+    _add_limits(autograde)
+    autograde.set_defaults(func=_told(run_autograde))
+
+    demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
+    demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
+    _add_limits(demo)
+    demo.set_defaults(func=_told(run_demo))
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    jobs = min(MOST_JOBS, os.cpu_count() or 1)
+    parser.add_argument(
+        "-j", "--jobs", type=int, default=jobs, metavar="N", help=f"submissions at once (default {jobs})"
+    )
+    parser.add_argument("--cell-seconds", type=int, metavar="S", help="limit of one cell")
+    parser.add_argument("--notebook-seconds", type=int, metavar="S", help="limit of all cells of a notebook together")
+    parser.add_argument(
+        "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
+    )
+    parser.add_argument("--no-feedback", action="store_true", help="write no HTML pages")
+
+
+def _told(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Turn a full disk into an error that says what to do."""
+
+    def run(args: argparse.Namespace) -> int:
+        try:
+            return command(args)
+        except OSError as error:
+            raise stopping_error(error, args.directory) or error from error
+
+    return run
+
+
+def run_classroom(args: argparse.Namespace) -> int:
+    """Make a classroom or add lessons to it."""
+    from .folder import make_classroom
+    from .master import lessons_of
+
+    added = make_classroom(args.directory, args.lessons)
+    for lesson in lessons_of(args.directory):
+        print(f"{lesson}  {'added' if lesson in added else 'kept'}")
+    print(f"points   {args.directory / 'points.csv'}")
+    print(
+        f"hand out {args.directory / 'release'}, put work into {args.directory}/submitted/STUDENT/LESSON/LESSON.ipynb,"
+    )
+    print(f"then run: python -m grader autograde {args.directory}")
+    return 0
+
+
+def run_autograde(args: argparse.Namespace) -> int:
+    """Grade every submission of a classroom."""
+    from .grading import grade_class
+    from .report import FAILED, summary_lines
+
+    settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
+    settings["run_demonstrations"] = False if args.skip_demonstrations else None
+    given = {name: value for name, value in settings.items() if value is not None}
+    grading = grade_class(
+        args.directory, args.lesson, jobs=args.jobs, settings=given, with_feedback=not args.no_feedback, say=_print_row
+    )
+    for line in grading.left_out:
+        print(f"left out: {line}")
+    if not grading.rows:
+        print(f"Nothing to grade: {args.directory}/submitted holds no submission to these lessons.")
+        print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
+        return 0
+    print("\n".join(["", *summary_lines(grading.rows, args.directory)]))
+    return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
+
+
+def run_demo(args: argparse.Namespace) -> int:
+    """Grade the embedded class."""
+    from .demo import make_demo
+
+    make_demo(args.directory)
+    print(
+        f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
+    )
+    args.lesson, args.skip_demonstrations = [], True
+    return run_autograde(args)
+
+
+def _print_row(row: Row) -> None:
+    from .report import row_lines
+
+    print("\n".join(row_lines(row)), flush=True)

@@ -1,0 +1,53 @@
+"""What stops a classroom command, with the remedy in the message."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from pathlib import Path
+
+FULL_DISK = {errno.ENOSPC, errno.EDQUOT}
+
+
+class ClassroomError(Exception):
+    """A command cannot go on; the message says what to do."""
+
+    exit_code = 2
+
+
+def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomError | None:
+    """Tell errors of the machine, which stop the class, from errors of one submission, which do not.
+
+    Args:
+        error: What was raised; its causes are looked at too.
+        classroom: The folder, named in the message.
+
+    Returns:
+        The error to stop with, or None if it concerns one submission only.
+    """
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in FULL_DISK:
+            return ClassroomError(
+                f"The disk is full: {classroom} cannot be written. Free some space, then grade again."
+            )
+        if isinstance(error, sqlite3.Error) and "full" in str(error):
+            return ClassroomError(
+                f"The disk is full: {classroom}/gradebook.db cannot be written. Free some space, then grade again."
+            )
+        if isinstance(error, sqlite3.Error) and "locked" in str(error):
+            return locked_gradebook(classroom)
+        if isinstance(error, sqlite3.Error):
+            return ClassroomError(
+                f"The gradebook {classroom}/gradebook.db cannot be used: {error}. Copy it to a safe place, "
+                "then run `nbgrader db upgrade` in the classroom, or restore your last copy."
+            )
+        error = getattr(error, "orig", None) or error.__cause__ or error.__context__
+    return None
+
+
+def locked_gradebook(classroom: Path) -> ClassroomError:
+    """Return the error for a gradebook that another program holds."""
+    return ClassroomError(
+        f"The gradebook {classroom}/gradebook.db is locked by another program. "
+        "Close formgrader and any other grading run of this classroom, then grade again."
+    )

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import toy
+
+from grader.__main__ import main
+
+COURSE_FILE = Path("course/07_sums.ipynb")
+POINTS_FILE = Path("grader/lessons.json")
+
+
+def files_below(root: Path) -> dict[Path, bytes]:
+    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_release_is_idempotent_and_check_agrees(course: Path) -> None:
+    assert main(["release", "--check"]) == 1
+    assert main(["release"]) == 0
+    first = files_below(course)
+    assert {COURSE_FILE, POINTS_FILE} <= set(first)
+    assert main(["release"]) == 0
+    assert files_below(course) == first
+    assert main(["release", "--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    "old, new", [("add numbers", "add figures"), ("2 * number", "3 * number"), ("points=3", "points=2")]
+)
+def test_check_names_the_file_after_one_word_of_a_solution_changed(
+    course: Path, source: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    main(["release"])
+    source.write_text(toy.LESSON.replace(old, new))
+    before = files_below(course)
+    assert main(["release", "--check"]) == 1
+    assert f"{COURSE_FILE}: differs" in capsys.readouterr().out
+    assert files_below(course) == before
+
+
+def test_check_names_missing_and_stale_files(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["release"])
+    (course / COURSE_FILE).rename(course / "course/08_gone.ipynb")
+    assert main(["release", "--check"]) == 1
+    told = capsys.readouterr().out
+    assert f"{COURSE_FILE}: missing" in told
+    assert "course/08_gone.ipynb: has no source" in told
+    assert main(["release"]) == 0
+    assert not (course / "course/08_gone.ipynb").exists()
+
+
+def test_check_sees_an_answer_typed_into_the_course(course: Path) -> None:
+    main(["release"])
+    path = course / COURSE_FILE
+    path.write_text(path.read_text().replace("raise NotImplementedError()", "return 2 * number"))
+    assert main(["release", "--check"]) == 1
+
+
+def test_a_faulty_source_exits_1_and_writes_nothing(
+    course: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source.write_text(toy.LESSON.replace("points=3", "points=0"))
+    before = files_below(course)
+    assert main(["release"]) == 1
+    assert files_below(course) == before
+    told = capsys.readouterr().err
+    assert told.startswith(f"{source}:")
+    assert "Traceback" not in told
+
+
+def test_faults_of_all_sources_are_told_together(
+    course: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source.with_name("08_more.py").write_text(toy.LESSON.replace("points=3", "points=0").replace("7. Sums", "8. More"))
+    source.write_text(toy.LESSON.replace("points=3", "points=0"))
+    assert main(["release"]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_named_lesson_is_built_alone(course: Path, source: Path) -> None:
+    source.with_name("08_more.py").write_text(toy.LESSON.replace("7. Sums", "8. More"))
+    assert main(["release", "08"]) == 0
+    assert not (course / COURSE_FILE).exists()
+    assert (course / "course/08_more.ipynb").exists()
+    assert main(["release"]) == 0
+    assert main(["release", "--check", "07_sums"]) == 0
+
+
+def test_an_unknown_lesson_exits_2_and_lists_the_known_ones(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["release", "99"]) == 2
+    told = capsys.readouterr().err
+    assert "no lesson '99'" in told
+    assert "07_sums" in told
+
+
+def test_release_never_imports_torch(course: Path) -> None:
+    script = "import sys; from grader.__main__ import main; sys.exit(main(['release']) or 'torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], cwd=course, check=False).returncode == 0
