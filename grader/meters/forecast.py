@@ -121,6 +121,10 @@ def _remedy(message: str) -> str | None:
             f"a tensor that was built outside of prepare goes into {operator[1] if operator else 'an operator'}. "
             "Build all tensors inside prepare or inside the step."
         )
+    if "Couldn't swap" in message:
+        return (
+            "prepare moves a module with .to(), and fake tensors cannot be moved. Build it on the CPU; drop the .to()."
+        )
     if ".numpy() is not supported" in message:
         return f"the step calls .numpy(), and a forecast has no values. {KEEP_TO_SHAPES}"
     if re.match(_NO_CUDA_AUTOCAST, message):

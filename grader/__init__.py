@@ -1,0 +1,61 @@
+"""Lean Training: measure, check and grade efficient training.
+
+The names below are imported on first use, so `import grader` needs neither torch nor nbgrader.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "grader.checks.gradient_accumulation": (
+        "check_accelerate_form",
+        "check_accumulated_gradients",
+        "check_largest_micro_batch",
+        "check_predicted_peak",
+        "check_stream_updates",
+        "check_token_gradients",
+        "check_token_peak",
+        "check_trainer_form",
+    ),
+    "grader.checks.look": ("look",),
+    "grader.checks.scorecard": ("scorecard",),
+    "grader.device": ("device_name", "lesson_autocast_dtype", "lesson_device"),
+    "grader.figures": ("draw_bars", "draw_curves", "draw_timelines"),
+    "grader.meters.device_facts": ("device_facts",),
+    "grader.meters.forecast": ("forecast_peak_memory",),
+    "grader.meters.measurement": ("measure_peak_memory",),
+    "grader.meters.optimizer_state": ("optimizer_state_bytes", "optimizer_state_elements"),
+    "grader.meters.saved_tensors": ("measure_saved_tensors",),
+    "grader.meters.step_time": ("measure_step_time",),
+    "grader.testbed.batches": ("make_padded_batch", "make_token_batch"),
+    "grader.testbed.bert_large_recipes": ("BERT_LARGE_ROWS", "bert_large_recipe"),
+    "grader.testbed.chain": ("make_chain",),
+    "grader.testbed.hub": ("load_pair_classifier", "load_sentence_pairs", "load_tokenizer"),
+    "grader.testbed.pretrained": ("make_bert", "make_bert_large", "make_distilbert", "make_pair_classifier"),
+    "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
+    "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
+    "grader.testbed.transformer": ("make_transformer",),
+    "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
+    "grader.verdict": ("CheckFailed",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
+    try:
+        return getattr(importlib.import_module(_HOME_OF[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] == "grader":
+            raise
+        command = "pip install 'lean-training[train]'"
+        raise ImportError(f"grader.{name} needs the package {error.name!r}: install it with {command}") from error
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""One module per topic: the observation of a learner's answer."""

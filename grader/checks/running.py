@@ -1,0 +1,75 @@
+"""How every check runs: observe, ask the judge, tell the learner."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from grader.checks.attempts import append_attempt
+from grader.checks.contract import explain_exception, require_function
+from grader.checks.door import ask_judge
+from grader.checks.quiet import quiet_stderr
+from grader.observation import Observation
+from grader.verdict import CheckFailed, Verdict
+
+SEED_VARIABLE = "LEAN_TRAINING_SEED"
+VISIBLE_SEED = 0
+
+Observe = Callable[[Callable[..., Any], int], Observation]
+Check = Callable[[Callable[..., Any]], None]
+
+
+def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe], Check]:
+    """Make a check out of the function that observes.
+
+    The function is written as `check_accumulated_gradients(answer, seed)` in `checks/gradient_accumulation.py` and
+    returns what it saw. The check that it becomes asks `judge_accumulated_gradients` in `judges/gradient_accumulation`.
+    What is left of the function itself is `check.__wrapped__`.
+
+    Args:
+        exercise: Name of the exercise's function.
+        parameters: Its parameters, in order.
+
+    Returns:
+        A decorator. The check takes the learner's function and returns None, or raises `CheckFailed`.
+    """
+
+    def decorate(observe: Observe) -> Check:
+        property_name = observe.__name__.removeprefix("check_")
+        topic = observe.__module__.rpartition(".")[2]
+
+        @functools.wraps(observe)
+        def check(answer: Callable[..., Any]) -> None:
+            seed = int(os.environ.get(SEED_VARIABLE, VISIBLE_SEED))
+            started = time.perf_counter()
+            try:
+                with quiet_stderr():
+                    require_function(answer, exercise, parameters)
+                    verdict = ask_judge(topic, property_name, _observe(observe, answer, seed, exercise), seed)
+            except CheckFailed as failure:
+                append_attempt(exercise, check.__name__, failure.code, time.perf_counter() - started)
+                raise
+            append_attempt(exercise, check.__name__, verdict.code, time.perf_counter() - started)
+            _tell(verdict)
+
+        return check
+
+    return decorate
+
+
+def _observe(observe: Observe, answer: Callable[..., Any], seed: int, exercise: str) -> Observation:
+    try:
+        return observe(answer, seed)
+    except CheckFailed:
+        raise
+    except Exception as error:
+        explain_exception(error, exercise)
+
+
+def _tell(verdict: Verdict) -> None:
+    if not verdict.is_passed:
+        raise CheckFailed(verdict)
+    print(f"passed: {verdict.measured}")

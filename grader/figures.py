@@ -1,0 +1,169 @@
+"""Pictures of measurements. Every picture is followed by its numbers as text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from grader.meters.peak import PeakMemory
+from grader.units import MIB, format_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Colours that colour-blind eyes tell apart (Okabe and Ito), each with a hatch of its own.
+STYLES = {
+    "parameter": ("parameters", "#0072B2", ""),
+    "optimizer_state": ("optimizer state", "#56B4E9", "//"),
+    "gradient": ("gradients", "#D55E00", "\\\\"),
+    "activation": ("activations", "#F0E442", ".."),
+    "other": ("other", "#999999", "xx"),
+}
+LINE_STYLES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", ":"), ("#CC79A7", "D", "-."))
+PIXELS_PER_INCH = 110
+
+
+def draw_bars(peaks: Mapping[str, PeakMemory], *, title: str) -> None:
+    """Show peaks side by side, each split by kind, and print the numbers.
+
+    Args:
+        peaks: Measurements or forecasts by name.
+        title: What is compared.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        bottoms = [0.0] * len(peaks)
+        for kind, (label, colour, hatch) in STYLES.items():
+            heights = [getattr(peak, f"{kind}_bytes") / MIB for peak in peaks.values()]
+            axes.bar(list(peaks), heights, 0.6, bottoms, label=label, color=colour, hatch=hatch, edgecolor="black")
+            bottoms = [bottom + height for bottom, height in zip(bottoms, heights, strict=True)]
+        for position, bottom in enumerate(bottoms):
+            axes.annotate(f"{bottom:,.1f}", (position, bottom), ha="center", va="bottom")
+        axes.set(title=title, ylabel="MiB held at the peak", ylim=(0, 1.12 * max(bottoms)))
+        _legend_outside(figure, axes)
+
+    _show(lambda: _render(paint, width_inches=3.5 + 1.4 * len(peaks)), title)
+    rows = [
+        [name, format_bytes(peak.peak_bytes), *(format_bytes(getattr(peak, f"{kind}_bytes")) for kind in STYLES)]
+        for name, peak in peaks.items()
+    ]
+    _print_table(["", "peak", *(label for label, _, _ in STYLES.values())], rows)
+
+
+def draw_timelines(peaks: Mapping[str, PeakMemory], *, title: str) -> None:
+    """Show what is held over one call, by kind, one panel for each measurement, and print where the peak lies.
+
+    Args:
+        peaks: Measurements or forecasts by name. On CUDA a measurement keeps no timeline: its bars are drawn instead.
+        title: What is compared.
+    """
+    if not all(peak.timeline for peak in peaks.values()):
+        draw_bars(peaks, title=title)
+        return
+    _show(lambda: render_timelines(peaks, title=title), title)
+    rows = []
+    for name, peak in peaks.items():
+        sample = peak.peak_sample
+        place = f"{sample.phase}, at {sample.operator}" if sample else ""
+        rows.append([name, format_bytes(peak.peak_bytes), format_bytes(peak.gradient_bytes), place])
+    _print_table(["", "peak", "gradients in it", "where"], rows)
+
+
+def render_timelines(peaks: Mapping[str, PeakMemory], *, title: str) -> bytes:
+    """Paint the timelines of measurements that have one.
+
+    Args:
+        peaks: Measurements or forecasts by name, one panel for each.
+        title: What is compared.
+
+    Returns:
+        A PNG picture.
+    """
+    top = 1.25 * max(peak.peak_bytes for peak in peaks.values()) / MIB
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(1, len(peaks), sharey=True, squeeze=False)[0]
+        for axes, (name, peak) in zip(panels, peaks.items(), strict=True):
+            _paint_timeline(axes, peak)
+            axes.set(title=name, xlabel="allocations and frees, in order", ylim=(0, top))
+        panels[0].set_ylabel("MiB held")
+        figure.suptitle(title)
+        _legend_outside(figure, panels[-1])
+
+    return _render(paint, width_inches=2.5 + 4.2 * len(peaks))
+
+
+def _paint_timeline(axes: Axes, peak: PeakMemory) -> None:
+    steps = range(len(peak.timeline))
+    layers = [[getattr(sample, f"{kind}_bytes") / MIB for sample in peak.timeline] for kind in STYLES]
+    areas = axes.stackplot(steps, layers, labels=[label for label, _, _ in STYLES.values()], step="post")
+    for area, (_, colour, hatch) in zip(areas, STYLES.values(), strict=True):
+        area.set(facecolor=colour, hatch=hatch, edgecolor="black", linewidth=0.3)
+    highest = max(steps, key=lambda step: peak.timeline[step].held_bytes)
+    text = f"peak {format_bytes(peak.peak_bytes)}\nin {peak.timeline[highest].phase}"
+    side = "right" if highest > len(steps) / 2 else "left"
+    axes.annotate(text, (highest, peak.peak_bytes / MIB), ha=side, va="bottom")
+    axes.plot([highest], [peak.peak_bytes / MIB], "v", color="black")
+
+
+def draw_curves(
+    positions: Sequence[float], curves: Mapping[str, Sequence[float]], *, title: str, x_label: str, y_label: str
+) -> None:
+    """Show curves over one axis and print the numbers.
+
+    Args:
+        positions: Where the points lie on the horizontal axis; shown at equal distances.
+        curves: Values by name, as long as `positions`.
+        title: What is shown.
+        x_label: Name of the horizontal axis, with its unit.
+        y_label: Name of the vertical axis, with its unit.
+    """
+    names = [f"{position:g}" for position in positions]
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for (name, values), (colour, marker, line) in zip(curves.items(), LINE_STYLES, strict=False):
+            axes.plot(names, values, color=colour, marker=marker, linestyle=line, label=name)
+        axes.set(title=title, xlabel=x_label, ylabel=y_label)
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y", alpha=0.4)
+        _legend_outside(figure, axes)
+
+    _show(lambda: _render(paint, width_inches=8.0), title)
+    rows = [[name, *(f"{values[index]:,.1f}" for values in curves.values())] for index, name in enumerate(names)]
+    _print_table([x_label, *curves], rows)
+
+
+def _legend_outside(figure: Figure, axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside right center", frameon=False)
+
+
+def _show(render: Callable[[], bytes], alt_text: str) -> None:
+    """Show a picture in the notebook; outside a notebook nothing is painted."""
+    from IPython import get_ipython
+    from IPython.display import Image, display
+
+    if get_ipython() is not None:
+        display(Image(render(), alt=f"{alt_text}. The numbers follow as text."))
+
+
+def _render(paint: Callable[[Figure], None], *, width_inches: float) -> bytes:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width_inches, 3.8), layout="constrained", facecolor="white")
+    paint(figure)
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=PIXELS_PER_INCH)
+    return picture.getvalue()
+
+
+def _print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    lines = [header, *rows]
+    widths = [max(len(str(line[column])) for line in lines) for column in range(len(header))]
+    for line in lines:
+        first = str(line[0]).ljust(widths[0])
+        print(first, *(str(cell).rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)), sep="  ")

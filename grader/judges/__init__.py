@@ -1,0 +1,1 @@
+"""One module per topic: the reference and the verdict."""

@@ -1,0 +1,26 @@
+"""Judges a measured peak against a share of a baseline's."""
+
+from __future__ import annotations
+
+from grader.meters.peak import PeakMemory
+from grader.units import format_bytes
+from grader.verdict import PASSED, Verdict
+
+
+def judge_budget(peak_bytes: int, baseline: PeakMemory, share: float, *, code: str, look_at: str) -> Verdict:
+    """Judge whether a peak keeps within `share` of the baseline's.
+
+    Args:
+        peak_bytes: The measured peak.
+        baseline: The peak of the plain version, on the same data.
+        share: The largest allowed ratio, between 0 and 1.
+        code: The misconception that a miss shows.
+        look_at: What the learner is told to look at.
+    """
+    ratio = peak_bytes / baseline.peak_bytes
+    plain = f"the plain version's {format_bytes(baseline.peak_bytes)}"
+    expected = f"a peak of at most {share:.0%} of {plain}: {format_bytes(share * baseline.peak_bytes)}"
+    measured = f"{format_bytes(peak_bytes)}, which is {ratio:.0%} of {plain}"
+    if ratio <= share:
+        return Verdict(PASSED, expected, measured)
+    return Verdict(code, expected, measured, look_at)

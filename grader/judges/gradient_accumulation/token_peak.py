@@ -1,0 +1,49 @@
+"""Verdict on the peak of accumulation over tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from grader.cases.gradient_accumulation import token_budget_case
+from grader.judges.budget import judge_budget
+from grader.judges.updates import most_forwards_waiting
+from grader.meters.forecast import forecast_peak_memory
+from grader.observation import Observation
+from grader.verdict import Verdict
+
+SHARE = 0.4
+
+
+def judge_token_peak(observation: Observation, seed: int) -> Verdict:
+    """Judge the peak against the whole batch in one forward."""
+    case = token_budget_case(seed)
+
+    def prepare() -> dict[str, object]:
+        model, micro_batches = case.make_model(), case.make_micro_batches()
+        tokens, targets = (torch.cat(parts) for parts in zip(*micro_batches, strict=True))  # [rows, time]
+
+        def step() -> None:
+            model.zero_grad()
+            loss = F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())  # over [rows * time, vocabulary]
+            torch.autograd.backward(loss)
+
+        return {"step": step, "model": model, "inputs": (tokens, targets)}
+
+    operators = "cpu" if observation.facts["device"] == "cpu" else "cuda"
+    baseline = forecast_peak_memory(prepare, operators=operators)
+    code, look_at = _explain(observation.facts, max(len(rows) for rows in case.lengths))
+    return judge_budget(observation.facts["peak_bytes"], baseline, SHARE, code=code, look_at=look_at)
+
+
+def _explain(facts: Mapping[str, Any], rows: int) -> tuple[str, str]:
+    """Say what keeps a peak high, from the forwards and backwards that were seen."""
+    at_once = max(facts["forward_rows"], default=0)
+    if at_once > rows:
+        return "whole_batch_in_one_forward", f"the model sees {at_once} rows at once: the batch was put together"
+    if most_forwards_waiting(facts["events"]) > 1:
+        return "graphs_kept", "a sum of losses keeps the graph of every forward: where is backward() called?"
+    return "tensors_kept", "logits, losses or graphs of earlier micro-batches that are still alive: lists, retain_graph"

@@ -1,0 +1,40 @@
+"""Pictures and the numbers below them."""
+
+import matplotlib.image
+import pytest
+import torch
+
+from grader.figures import draw_bars, draw_curves, draw_timelines, render_timelines
+from grader.meters.measurement import measure_peak_memory
+from grader.testbed.chain import make_chain
+
+
+@pytest.fixture(scope="module")
+def peak():
+    model = make_chain(2, 16, 64)
+    inputs = torch.zeros(8, 16)
+    return measure_peak_memory(lambda: model(inputs).sum().backward(), model=model, inputs=inputs)
+
+
+def test_a_timeline_is_a_picture(peak, tmp_path):
+    path = tmp_path / "timeline.png"
+    path.write_bytes(render_timelines({"first": peak, "second": peak}, title="Two steps"))
+    height, width, _ = matplotlib.image.imread(path).shape
+    assert (height > 300, width > 800) == (True, True)
+
+
+@pytest.mark.parametrize("draw", [draw_bars, draw_timelines])
+def test_the_numbers_follow_as_text(peak, draw, capsys):
+    draw({"plain": peak}, title="One step")
+    printed = capsys.readouterr().out
+    assert f"{peak.peak_bytes:,.0f} bytes" in printed or "MiB" in printed
+    assert "plain" in printed
+
+
+def test_curves_print_one_line_for_each_position(capsys):
+    draw_curves([1, 2], {"measured": [3.0, 4.5]}, title="Peak", x_label="k", y_label="MiB")
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["k", "measured"],
+        ["1", "3.0"],
+        ["2", "4.5"],
+    ]
