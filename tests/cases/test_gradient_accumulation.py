@@ -82,7 +82,7 @@ def test_the_budget_moves_the_peak_by_at_least_16_mib():
 
 def test_one_job_fits_one_row_one_only_as_a_whole_and_one_not_at_all():
     cases = fit_cases(0)
-    assert [case.fitting for case in cases[2:]] == [[1], [cases[3].batch], []]
+    assert [case.fitting for case in cases[2:]] == [[1], [1, cases[3].batch], [cases[4].batch], []]
 
 
 def test_pairs_fill_the_micro_batches():

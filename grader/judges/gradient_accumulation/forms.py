@@ -26,7 +26,7 @@ LOOK_AT = {
     "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
     "accelerate_last_group_lost": "accelerator.prepare: only a prepared loader tells accumulate where the epoch ends",
     "accelerate_cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
-    "trainer_gradient_not_averaged": "who divides: accepts_loss_kwargs has to be False on this very model before the Trainer is built",
+    "trainer_gradient_not_averaged": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
     "accelerate_last_group_updates_each_time": "reading ahead: accumulate asks the loader whether the epoch has ended",
     "trainer_gradient_divided_twice": "the Trainer divides where accepts_loss_kwargs is False: who divides again?",
     "trainer_short_group_divided_by_k": "a loss of your own is not divided again: what is the size of the last group?",

@@ -18,11 +18,15 @@ def largest(case: FitCase) -> int:
     return max(case.fitting, default=NOTHING)
 
 
+def _fits(case: FitCase, size: int) -> bool:
+    return case.peak_bytes(size) <= case.budget_bytes
+
+
 def _before_first_failure(case: FitCase) -> int:
     """Return what a search upwards finds that stops at the first size that does not fit."""
     best = NOTHING
     for size in case.divisors:
-        if case.peak_bytes(size) > case.budget_bytes:
+        if not _fits(case, size):
             break
         best = size
     return best
@@ -36,12 +40,23 @@ def _halves(case: FitCase) -> list[int]:
 
 
 def _fitting(case: FitCase, sizes: Iterable[int]) -> int:
-    return max((size for size in sizes if case.peak_bytes(size) <= case.budget_bytes), default=NOTHING)
+    return max((size for size in sizes if _fits(case, size)), default=NOTHING)
 
+
+ONE_ROW = "one row uses the device badly: which larger sizes fit?"
+WHOLE_BATCH = "the whole batch does not always fit: which smaller sizes do?"
 
 MISTAKES: tuple[Mistake[FitCase], ...] = (
-    Mistake("one_row_only", lambda c: 1, "one row fits, and uses the device badly: which larger sizes fit?"),
-    Mistake("whole_batch", lambda c: c.batch, "the budget: does the whole batch keep within it?"),
+    Mistake("one_row_only", lambda c: 1, ONE_ROW),
+    Mistake("one_row_only", lambda c: 1 if _fits(c, 1) else NOTHING, ONE_ROW),
+    Mistake("one_row_only", lambda c: min(c.fitting, default=NOTHING), ONE_ROW),
+    Mistake("whole_batch", lambda c: c.batch, WHOLE_BATCH),
+    Mistake("whole_batch", lambda c: c.batch if _fits(c, 1) else NOTHING, WHOLE_BATCH),
+    Mistake(
+        "one_row_decides",
+        lambda c: largest(c) if _fits(c, 1) else NOTHING,
+        "one row does not fit, and the whole batch does: it holds no accumulated gradient",
+    ),
     Mistake(
         "not_a_divisor",
         lambda c: _fitting(c, range(1, c.batch + 1)),
@@ -84,6 +99,7 @@ MISTAKES: tuple[Mistake[FitCase], ...] = (
 UNHEARD = Mistake[FitCase](
     "nothing_fits_not_raised", lambda c: NOTHING, "a job that nothing fits: the caller has to hear of it"
 )
+ZERO = Mistake[FitCase]("zero_rows_returned", lambda c: 0, "zero rows are no micro-batch: the caller has to hear of it")
 
 
 def judge_largest_micro_batch(observation: Observation, seed: int) -> Verdict:
@@ -92,7 +108,8 @@ def judge_largest_micro_batch(observation: Observation, seed: int) -> Verdict:
     for case, answer in zip(cases, answers, strict=True):
         right = largest(case) or None
         if answer != right:
-            mistake = UNHEARD if right is None else _recognise(cases, answers)
+            unheard = ZERO if answer == 0 else UNHEARD
+            mistake = unheard if right is None else _recognise(cases, answers)
             return failed(mistake, _say(right, case), _say(answer, case), "which sizes you try, and in which order")
     for reason in observation.facts["reasons"]:
         if not reason or reason.startswith(("max()", "min()")):

@@ -1,0 +1,743 @@
+# %% [markdown]
+# # 2. Gradient accumulation
+#
+# You train with the gradient of a large batch while a small one is in memory, and you measure what that saves.
+#
+# 55 min (estimated) · CPU is enough · after lesson 01
+
+# %% [markdown]
+# **You will be able to**
+# - predict the peak memory of an update that is split into micro-batches;
+# - accumulate gradients that equal those of the large batch, with a short last group too;
+# - accumulate correctly when micro-batches hold unequal numbers of tokens, within a byte budget.
+
+# %% tags=["given"]
+import torch
+import torch.nn.functional as F
+
+from grader import MIB, device_name, format_bytes, lesson_device, look, make_chain, measure_peak_memory
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Which four kinds of memory does one training step hold?</summary>
+# Parameters, gradients, optimizer state, activations.
+# </details>
+# <details><summary>Which of them shrinks when the batch gets smaller?</summary>
+# The activations. The other three have the size of the model.
+# </details>
+
+# %% [markdown]
+# **The problem.** The model is a chain of 16 blocks: Linear(256, 1024), GELU, Linear(1024, 256). You want to update it
+# with a batch of 512 rows. On a CPU that holds 171.7 MiB at its peak.
+#
+# You cut the batch into 2 **micro-batches** of 256 rows. You run one after the other, and update once.
+# The activations are halved: 36 MiB less. Is the peak 36 MiB lower?
+#
+# It is 5 MiB lower. Where are the other 31?
+
+# %% tags=["given"]
+from grader import check_predicted_peak
+
+
+def make_update(batch_size: int, k: int) -> dict:
+    """One AdamW update of a chain in k micro-batches, as measure_peak_memory takes it."""
+    model = make_chain(16, 256, 1024).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    inputs = torch.randn(batch_size, 256, device=device)  # [batch, width]
+
+    def step():
+        optimizer.zero_grad()
+        for rows in inputs.chunk(k):  # [batch / k, width]
+            loss = model(rows).square().mean() / k
+            loss.backward()
+        optimizer.step()
+
+    return {"step": step, "model": model, "optimizer": optimizer, "inputs": inputs}
+
+
+# %% [markdown]
+# `make_update` builds one update in `k` micro-batches. Read `step` line by line.
+#
+# `backward()` adds to `.grad`. It does not replace what is there. So `k` backward passes leave a sum.
+# The loss is divided by `k`, so that the sum is a mean.
+#
+# `zero_grad()` frees the gradients at the start. They come back with the first `backward()`.
+#
+# `foreach=False` updates one tensor after the other. It needs little memory for itself, on every device.
+
+# %% [markdown]
+# ## Predict: the peak of k micro-batches
+#
+# The peak of an update lies at one of two moments.
+#
+# 1. **A forward ends.** All activations of one micro-batch are there.
+# 2. **The optimizer updates.** No activation is there any more.
+#
+# For each moment, list which of the four kinds are held. Gradients are the hard one. Go through `step` for `k = 1`,
+# then for `k = 2`, and mark when gradients begin to exist.
+
+# %% [markdown]
+# *Contract.* All arguments and the result are bytes. Gradients are as large as the parameters. `k` divides the batch.
+# Leave out inputs and temporary buffers: your prediction is judged within 3 % of the measured peak.
+# It is judged on other chains, one of them with a small batch, one with an optimizer without state.
+
+
+# %% exercise="predict_peak_bytes"
+def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
+    """Peak of one update, from the second update on.
+
+    Args:
+        parameter_bytes: Bytes of all parameters.
+        state_bytes: Bytes of the optimizer state; 0 for plain SGD.
+        activation_bytes: Bytes of the activations of the whole batch.
+        k: Number of micro-batches; 1 is the plain update.
+
+    Returns:
+        Bytes held at the peak.
+    """
+    ### BEGIN SOLUTION
+    gradient_bytes = parameter_bytes
+    accumulated_bytes = gradient_bytes if k > 1 else 0  # held while the second micro-batch runs forward
+    end_of_forward = parameter_bytes + state_bytes + accumulated_bytes + activation_bytes // k
+    update = parameter_bytes + state_bytes + gradient_bytes
+    return max(end_of_forward, update)
+    ### END SOLUTION
+
+
+# %%
+look(lambda: format_bytes(predict_peak_bytes(32 * MIB, 64 * MIB, 72 * MIB, 4)))
+
+# %% check="check_predicted_peak" points=2
+check_predicted_peak(predict_peak_bytes)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write both moments as two lines of kinds, once for k = 1 and once for k = 2.<br>
+# Then: with k = 2, the first micro-batch has run backward when the second runs forward.
+# </details>
+
+# %% [markdown]
+# **Run.** Now the meter, `measure_peak_memory`. It runs `step` twice and measures the second call.
+# You see your prediction beside the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
+
+# %%
+from grader import draw_bars, draw_curves, draw_timelines, measure_saved_tensors
+
+splits = [1, 2, 4, 8]
+peaks = {k: measure_peak_memory(**make_update(512, k)) for k in splits}
+parameter_bytes = sum(parameter.nbytes for parameter in make_update(512, 1)["model"].parameters())
+plain = make_update(512, 1)
+activation_bytes = measure_saved_tensors(lambda: plain["model"](plain["inputs"]).square().mean()).total_bytes
+
+# %%
+curves = {"measured": [peaks[k].peak_bytes / MIB for k in splits]}
+predicted = look(
+    lambda: [predict_peak_bytes(parameter_bytes, 2 * parameter_bytes, activation_bytes, k) for k in splits]
+)
+if predicted:
+    curves["predicted"] = [peak_bytes / MIB for peak_bytes in predicted]
+draw_curves(
+    splits, curves, title="Peak of one update, batch of 512", x_label="micro-batches k", y_label="MiB held at the peak"
+)
+
+# %% [markdown]
+# **Investigate.** From `k = 1` to `k = 2` the curve hardly falls. Look at the same two updates over time.
+
+# %%
+draw_timelines({"k = 1": peaks[1], "k = 2": peaks[2]}, title="One update, batch of 512")
+
+# %% [markdown]
+# Each panel begins with the gradients of the update before. `zero_grad()` frees them, then a forward begins.
+#
+# With `k = 1`, the peak lies where the forward ends and backward begins. No gradient is alive there.
+# With `k = 2`, the second forward runs **on top of the gradients of the first**: 32 MiB of them.
+# Halving the activations saves 36 MiB. The gradients that wait cost 32 MiB. The last MiB are temporary buffers.
+#
+# In words: *the peak is parameters, state, the activations of one micro-batch, and gradients if you accumulate. It is
+# never less than the update itself.*
+
+# %% [markdown]
+# | moment | parameters | state | gradients | activations |
+# |---|---|---|---|---|
+# | forward ends, k = 1 | yes | yes | no | batch |
+# | forward ends, k > 1 | yes | yes | yes | batch / k |
+# | update | yes | yes | yes | no |
+
+# %% [markdown]
+# **Names.** *Gradient accumulation*. The part that runs at once is a *micro-batch*, in Trainer
+# `per_device_train_batch_size`. `k` is `gradient_accumulation_steps`. Rows of a micro-batch times `k`, times the
+# number of devices, is the *effective batch size*.
+#
+# **Modify.** The batch is now 256 rows. Before you run the cell: from `k = 1` to `k = 2`, does the peak rise, fall or
+# stay?
+
+# %%
+small = {f"k = {k}": measure_peak_memory(**make_update(256, k)) for k in (1, 2)}
+draw_bars(small, title="Peak of one update, batch of 256")
+
+# %% [markdown]
+# It **rises**. The activations of half a batch are 18 MiB less, and the gradients that wait are 32 MiB more.
+# Accumulation saves memory only when the activations that it removes outweigh the gradients that it keeps.
+#
+# <details><summary>Explain in one sentence: when is accumulation of no use for memory?</summary>
+# When the activations are small beside the parameters: the gradients then cost as much as the smaller micro-batch
+# saves.
+# </details>
+
+# %% [markdown]
+# ## Complete: equal to the large batch, to the last group
+#
+# Equal memory is worth nothing if the gradient is another one. A worked example first.
+#
+# One group of 4 micro-batches of 8 rows. The large batch has 32 rows. Its loss is a mean over 32 rows.
+# A mean over 32 rows is the mean of 4 means over 8 rows. So each micro-batch's loss is divided by 4.
+
+# %% tags=["given"]
+from grader import check_accumulated_gradients
+
+torch.manual_seed(0)
+regression = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)).to(device)
+batches = [(torch.randn(8, 6, device=device), torch.randn(8, 1, device=device) + i) for i in range(10)]
+
+
+def gradient_of(model: torch.nn.Module) -> torch.Tensor:
+    """All gradients of a model, in one vector."""
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+
+# %%
+def accumulate_one_group(model, loss_function, group):
+    for inputs, targets in group:  # [8, 6], [8, 1]
+        loss = loss_function(model(inputs), targets) / len(group)
+        loss.backward()
+
+
+regression.zero_grad()
+accumulate_one_group(regression, F.mse_loss, batches[:4])
+accumulated = gradient_of(regression)
+
+regression.zero_grad()
+inputs, targets = (torch.cat(parts) for parts in zip(*batches[:4], strict=True))  # [32, 6], [32, 1]
+F.mse_loss(regression(inputs), targets).backward()
+large = gradient_of(regression)
+print(f"relative difference to the large batch: {float((accumulated - large).norm() / large.norm()):.1e}")
+
+# %% [markdown]
+# **Exercise.** Turn this into one epoch. There are `n` micro-batches, in groups of `k`. After each group comes one
+# update.
+# `n` need not be a multiple of `k`: then the last group is shorter, and it gets its update too.
+#
+# *Contract.* Every micro-batch has the same number of rows, and `loss_function` returns the mean over its rows.
+# At each update, `.grad` holds the gradient of the mean loss of the micro-batches of **its own group**.
+# One micro-batch runs forward and backward before the next one begins. No gradient is left from an earlier group.
+# Nothing is returned.
+#
+# It is judged by the gradients right before each `optimizer.step()`, on other sizes, one of them with fewer
+# micro-batches than `k`.
+
+
+# %% exercise="accumulate_gradients"
+def accumulate_gradients(model, loss_function, optimizer, micro_batches: list, k: int) -> None:
+    """Train one epoch with one update for every k micro-batches; the last group may be shorter.
+
+    Args:
+        model: Called on inputs [rows, features].
+        loss_function: Takes (outputs, targets) and returns the mean over the rows.
+        optimizer: Holds the parameters of the model.
+        micro_batches: (inputs, targets) pairs with equal numbers of rows.
+        k: Micro-batches for one update.
+    """
+    optimizer.zero_grad()
+    for index, (inputs, targets) in enumerate(micro_batches):
+        ### BEGIN SOLUTION
+        group_start = index - index % k
+        group_size = min(k, len(micro_batches) - group_start)
+        loss = loss_function(model(inputs), targets) / group_size
+        loss.backward()
+        if index + 1 == group_start + group_size:
+            optimizer.step()
+            optimizer.zero_grad()
+        ### END SOLUTION
+
+
+# %%
+def show_updates(train, micro_batches, k):
+    seen = []
+    optimizer = torch.optim.SGD(regression.parameters(), lr=0.0)
+    counting = regression.register_forward_hook(lambda *_: seen.append(1))
+    report = "after micro-batch {}: update with a gradient of norm {:.3f}"
+    optimizer.register_step_pre_hook(lambda *_: print(report.format(len(seen), float(gradient_of(regression).norm()))))
+    look(train, regression, F.mse_loss, optimizer, micro_batches, k)
+    counting.remove()
+
+
+show_updates(accumulate_gradients, batches, 4)
+
+# %% check="check_accumulated_gradients" points=3
+check_accumulated_gradients(accumulate_gradients)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write down, for n = 10 and k = 4, to which group each index belongs, and how many members that group has.<br>
+# Then: a group begins where index % k is 0, and ends after k members or at the end of the list.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is the last group not divided by k?</summary>
+# Its sum has fewer members, so division by k would make the mean, and the update, too small: half as large for 2 of 4.
+# </details>
+#
+# **Modify.** In the last line of the cell with `show_updates`, change 4 to 3. Before you run it: how many updates are
+# there, and what is the last one made of?
+#
+# <details><summary>Answer</summary>
+# Four: after micro-batches 3, 6, 9 and 10. The last one is the tenth micro-batch alone.
+# </details>
+
+# %% [markdown]
+# ## Write: unequal numbers of tokens
+#
+# A language model's loss is a mean over **target tokens**. Sentences differ in length, so they are padded.
+# Padding has the target -100, and `F.cross_entropy` leaves it out.
+#
+# So a micro-batch of short sentences holds few target tokens. Is the mean of the micro-batches' means still the mean
+# of all?
+
+# %% tags=["given"]
+from grader import check_token_gradients, check_token_peak, make_padded_batch, make_transformer
+
+language_model = make_transformer(1, 32, 2, vocabulary=60, context=32).to(device)
+lengths = [(1, 1), (15, 15), (3, 2), (5, 6)]  # target tokens of each row
+micro_batches = [make_padded_batch(pair, 16, 60, seed=i, device=device) for i, pair in enumerate(lengths)]
+
+
+def mean_loss(model: torch.nn.Module, tokens: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Mean loss over the target tokens; tokens and targets are [rows, time]."""
+    logits = model(tokens)  # [rows, time, vocabulary]
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
+
+
+# %%
+language_model.zero_grad()
+mean_loss(language_model, *(torch.cat(parts) for parts in zip(*micro_batches, strict=True))).backward()
+all_tokens = gradient_of(language_model)
+
+language_model.zero_grad()
+for tokens, targets in micro_batches:
+    (mean_loss(language_model, tokens, targets) / len(micro_batches)).backward()
+difference = (gradient_of(language_model) - all_tokens).norm() / all_tokens.norm()
+print(f"target tokens in each micro-batch: {[sum(pair) for pair in lengths]}")
+print(f"mean of means: the gradient is off by {float(difference):.0%}")
+
+# %% [markdown]
+# The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the second.
+# This fault stood in the Trainer until October 2024.
+
+# %% [markdown]
+# **Exercise.** Write the accumulation that weighs every target token the same. The cell is empty but for its contract.
+#
+# *Contract.* `micro_batches` is a list of `(tokens, targets)`, each [rows, time], padding marked by target -100.
+# The gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over
+# **all target tokens of all micro-batches**. Return that mean loss as a float.
+# A micro-batch may have no target token at all; all together have at least one. You may read the targets before you
+# run the model.
+#
+# *Budget.* A peak of at most 40 % of what the whole batch in one forward holds, measured on eight micro-batches.
+
+
+# %% exercise="accumulate_token_gradients"
+def accumulate_token_gradients(model, micro_batches: list) -> float:
+    """Leave the gradient of the mean loss over all target tokens in the model.
+
+    Args:
+        model: Called on tokens [rows, time]; returns logits [rows, time, vocabulary].
+        micro_batches: (tokens, targets) pairs, each int64 [rows, time]; targets are -100 at padding.
+
+    Returns:
+        The mean loss over all target tokens.
+    """
+    ### BEGIN SOLUTION
+    token_count = sum(int((targets != -100).sum()) for _, targets in micro_batches)
+    total_loss = 0.0
+    for tokens, targets in micro_batches:
+        logits = model(tokens)  # [rows, time, vocabulary]
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / token_count
+        loss.backward()
+        total_loss += loss.item()
+    return total_loss
+    ### END SOLUTION
+
+
+# %%
+language_model.zero_grad()
+look(accumulate_token_gradients, language_model, micro_batches)
+
+# %% check="check_token_gradients" points=2
+check_token_gradients(accumulate_token_gradients)
+
+# %% check="check_token_peak" points=2
+check_token_peak(accumulate_token_gradients)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: a mean over all tokens is one sum divided by one count. Which of the two is known before the first forward?<br>
+# Then: cross_entropy can return a sum instead of a mean. For the budget: a graph is freed by its backward,
+# so ask what would keep one alive.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: where can you divide by the count of all tokens?</summary>
+# Either each loss is divided before its backward, and the count is known first; or the gradients are divided at the
+# end.
+# </details>
+
+# %% [markdown]
+# ## The price
+#
+# The rows are the same, so the FLOPs of forward and backward are the same. What costs time is the splitting.
+#
+# - Every micro-batch adds a gradient to every parameter: 8 micro-batches write 32 MiB 8 times.
+# - A matrix product with 64 rows keeps a device less busy than one with 512 rows.
+#
+# Before you run the cell: by what factor does the update get slower on this device, from `k = 1` to `k = 8`?
+
+# %%
+from grader import measure_step_time
+
+print(measure_step_time(make_update(512, 1)["step"], make_update(512, 8)["step"], run_count=2, warm_up_count=1))
+print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_bytes / MIB:.1f} MiB for k = 8")
+
+# %% [markdown]
+# Beside your device, a published run on a V100 with BERT-large:
+#
+# | | samples per second | memory occupied |
+# |---|---|---|
+# | batch 4 | 8.86 | 14,949 MiB |
+# | batch 1, accumulate 4 | 7.75 | 8,681 MiB |
+#
+# That is 13 % slower for 42 % less. So take the largest micro-batch that fits. For a batch of 64 rows where 4 rows fit,
+# run 16 micro-batches of 4 rows, not 64 of 1 row.
+#
+# Batch size is a choice of **quality**: how noisy an update may be. Micro-batch size is a choice of **memory**.
+# Accumulation separates the two.
+
+# %% [markdown]
+# **At real scale.** Your machine can say what BERT-large needs, without a GPU. `forecast_peak_memory` runs the same
+# meter
+# on tensors that have a shape and no data. It runs the operators that PyTorch would choose on CUDA.
+#
+# The run accumulated 4 micro-batches of one row. The forecast takes 2 of them: your formula says that the peak is the
+# same.
+#
+# Beside the forecast stands what `nvidia-smi` showed in the published run, less 1,343 MiB: these are taken by CUDA
+# itself before any tensor exists. The cell takes 5 to 20 seconds.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
+
+recipes = {"vanilla": bert_large_recipe("vanilla"), "accumulation": bert_large_recipe("accumulation", accumulate=2)}
+for name, recipe in recipes.items():
+    forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
+    published_mib = BERT_LARGE_ROWS[name].less_context_mib
+    gap = f"gap {published_mib - forecast_mib:>5,.0f} MiB"
+    print(f"{name:<13} forecast {forecast_mib:>6,.0f} MiB   published {published_mib:>6,} MiB   {gap}")
+print("not forecast: allocator reserve and fragmentation")
+
+# %% [markdown]
+# The forecast counts tensors. `nvidia-smi` counts what PyTorch's allocator has taken from the device, and it takes more
+# than the tensors need. So the published figure is larger, and more so where more activations come and go.
+#
+# What accumulation **cannot** do: fit one row that is too large, or shrink parameters, gradients and state.
+
+# %% [markdown] tags=["further"]
+# ## Further: three forms, one trajectory
+#
+# You have the raw loop. Accelerate and the Trainer accumulate with one argument. Do the three end in the same weights?
+#
+# The task: sentence pairs, 40 of them, in micro-batches of 4 rows, `k = 4`. So there are groups of 4, 4 and 2.
+# All three forms use SGD with a constant learning rate, read the pairs in order, and clip nothing.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+
+
+# %% tags=["given"]
+from grader import check_accelerate_form, check_trainer_form, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
+
+
+def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    """The reference: groups of k micro-batches, the last one shorter."""
+    micro_batches = list(DataLoader(dataset, batch_size=rows))
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    for start in range(0, len(micro_batches), k):
+        group = micro_batches[start : start + k]
+        for batch in group:
+            loss = model(**{name: values.to(device) for name, values in batch.items()}).loss
+            (loss / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def distance(model, reference, start) -> float:
+    """How far two models ended apart, relative to how far the reference moved."""
+    flat = [torch.cat([p.detach().flatten() for p in each.parameters()]) for each in (model, reference, start)]
+    return float((flat[0] - flat[1]).norm() / (flat[1] - flat[2]).norm())
+
+
+# %% [markdown]
+# Here are the two forms as their guides write them. `accelerator.accumulate` decides when the prepared optimizer really
+# steps. The Trainer does everything inside, and prints one line about its run.
+
+# %%
+from grader import make_pair_classifier
+
+reference, with_accelerate, with_trainer, start = (make_pair_classifier().to(device) for _ in range(4))
+train_raw(reference, pairs, rows=4, k=4, learning_rate=0.1)
+
+accelerator = Accelerator(gradient_accumulation_steps=4)
+optimizer = torch.optim.SGD(with_accelerate.parameters(), lr=0.1)
+model, optimizer, loader = accelerator.prepare(with_accelerate, optimizer, DataLoader(pairs, batch_size=4))
+for batch in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+
+arguments = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "learning_rate": 0.1}
+Trainer(with_trainer, TrainingArguments(**arguments, **same_run), train_dataset=pairs).train()
+print(f"Accelerate ends {distance(with_accelerate, reference, start):.0%} away from the raw loop")
+print(f"Trainer ends {distance(with_trainer, reference, start):.0%} away from the raw loop")
+
+# %% [markdown]
+# Neither agrees. No warning says so. AdamW would hide both, since it divides each gradient by its own size.
+#
+# - **Accelerate** divides every loss by `k`: `accelerator.backward` does. The short last group has 2 micro-batches, and
+#   is divided by 4.
+# - **Trainer** hands `num_items_in_batch` to any model whose `forward` takes `**kwargs`, and expects the model to
+#   divide.
+#   BERT's classifier takes it, and does not divide. The gradient is 4 times too large.
+#
+# Two facts help. `len(loader)` tells which micro-batches are in the last group. The Trainer divides by itself, and by
+# the true size of each group, for a model with the attribute `accepts_loss_kwargs = False`.
+
+# %% [markdown]
+# **Exercise.** Train one model in each form so that both end in the weights of `train_raw`.
+#
+# *Contract.* The models are equal at the start. Each sees every row once, in order, in micro-batches of `rows`, through
+# `accelerator.accumulate` and through `Trainer.train`, with `k` accumulation steps and SGD at `learning_rate`.
+# `same_run` holds the other arguments for the Trainer. Nothing is returned.
+# It is judged by the gradient before every update, and by the weights; on another number of micro-batches too.
+
+
+# %% exercise="train_two_forms"
+def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    """Train one model with Accelerate and one with the Trainer, both equal to train_raw.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of a micro-batch.
+        k: Micro-batches for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator(gradient_accumulation_steps=k)
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    last_group = len(loader) % k or k
+    for index, batch in enumerate(loader):
+        with accelerator.accumulate(model):
+            correction = k / last_group if index >= len(loader) - last_group else 1
+            accelerator.backward(model(**batch).loss * correction)
+            optimizer.step()
+            optimizer.zero_grad()
+    trainer_model.accepts_loss_kwargs = False
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_distances():
+    with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
+    train_two_forms(with_accelerate, with_trainer, pairs, 4, 4, 0.1)
+    print(f"Accelerate ends {distance(with_accelerate, reference, start):.1%} away from the raw loop")
+    print(f"Trainer ends {distance(with_trainer, reference, start):.1%} away from the raw loop")
+
+
+look(report_distances)
+
+# %% check="check_accelerate_form" points=1
+check_accelerate_form(train_two_forms)
+
+# %% check="check_trainer_form" points=1
+check_trainer_form(train_two_forms)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: print the index of each micro-batch beside the size of its group.<br>
+# Then: a loss that will be divided by k and should be divided by the size of its group needs one factor.
+# </details>
+
+# %% [markdown]
+# ## Further: the largest micro-batch that fits
+#
+# You have a batch, a budget in bytes, and a forecast. Choose the largest micro-batch.
+#
+# *Contract.* `forecast_peak(rows)` returns the peak in bytes for micro-batches of so many rows, from 1 to `batch`.
+# The micro-batches have to be equal, so their size divides `batch`. A peak equal to the budget fits.
+# When nothing fits, raise a `ValueError` with a text that says so. It is judged on made-up jobs.
+#
+# Think of the figure for a batch of 256 before you write a search: does a smaller micro-batch always need less?
+
+# %% tags=["given"]
+from grader import check_largest_micro_batch
+
+
+# %% exercise="largest_micro_batch"
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    """Find the largest micro-batch that fits the budget.
+
+    Args:
+        forecast_peak: Function of the rows of a micro-batch; returns peak bytes.
+        batch: Rows of the whole batch.
+        budget_bytes: The most that may be held.
+
+    Returns:
+        Rows of a micro-batch; they divide the batch.
+
+    Raises:
+        ValueError: if not even one row fits.
+    """
+    ### BEGIN SOLUTION
+    for rows in range(batch, 0, -1):
+        if batch % rows == 0 and forecast_peak(rows) <= budget_bytes:
+            return rows
+    raise ValueError(f"one row needs {forecast_peak(1):,} bytes, and the budget is {budget_bytes:,}")
+    ### END SOLUTION
+
+
+# %%
+look(largest_micro_batch, lambda rows: 100 + 3 * rows + (150 if rows < 48 else 0), 48, 250)
+
+# %% check="check_largest_micro_batch" points=1
+check_largest_micro_batch(largest_micro_batch)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: list the sizes that divide the batch.<br>
+# Then: from which end do you search, if a larger size may fit where a smaller one does not?
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# This loop was published in a guide to efficient training. `n` is 10 and `k` is 4. It runs, and the loss falls.
+#
+# ```python
+# for batch_idx, (inputs, targets) in enumerate(train_loader):
+#     loss = loss_function(model(inputs), targets) / accumulation_steps
+#     loss.backward()
+#     if not batch_idx % accumulation_steps or (batch_idx + 1 == len(train_loader)):
+#         optimizer.step()
+#         optimizer.zero_grad()
+# ```
+#
+# At which indices does it update? How many micro-batches are in each update, and what is each sum divided by?
+
+# %% [markdown]
+# <details><summary>What the loop does</summary>
+# It updates at 0, 4, 8 and 9. The groups have 1, 4, 4 and 1 members, and all are divided by 4.
+# So the first and the last update are four times too small.
+# </details>
+#
+# **Exercise.** Repair it, for a **stream**: `micro_batches` can be walked through once and has no length.
+#
+# *Contract.* As for `accumulate_gradients`: one update for every `k` micro-batches, the last group may be shorter,
+# and each
+# group is averaged over its own members. One micro-batch runs forward and backward before the next one begins. Hold
+# at most
+# one group of micro-batches at a time: the stream may not fit into memory.
+
+# %% tags=["given"]
+from itertools import islice
+
+from grader import check_stream_updates
+
+
+# %% exercise="accumulate_from_stream"
+def accumulate_from_stream(model, loss_function, optimizer, micro_batches, k: int) -> None:
+    """Train one epoch on a stream of micro-batches of unknown length.
+
+    Args:
+        model: Called on inputs [rows, features].
+        loss_function: Takes (outputs, targets) and returns the mean over the rows.
+        optimizer: Holds the parameters of the model.
+        micro_batches: An iterator of (inputs, targets) pairs with equal numbers of rows.
+        k: Micro-batches for one update.
+    """
+    ### BEGIN SOLUTION
+    while group := list(islice(micro_batches, k)):
+        optimizer.zero_grad()
+        for inputs, targets in group:
+            (loss_function(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+    ### END SOLUTION
+
+
+# %%
+show_updates(accumulate_from_stream, iter(batches), 4)
+
+# %% check="check_stream_updates" points=1
+check_stream_updates(accumulate_from_stream)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what has to be known about a group before its first backward, and what can be corrected after its last one?<br>
+# Then: either read one group ahead, or divide the gradients once the group is complete.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Why can the peak rise from k = 1 to k = 2?</summary>
+# The gradients of the first micro-batch are held while the second one runs forward.
+# </details>
+# <details><summary>What is the loss of a micro-batch divided by?</summary>
+# By the number of micro-batches in its own group, or by the count of target tokens in its own group.
+# </details>
+# <details><summary>Which choice is about quality: batch size or micro-batch size?</summary>
+# The batch size. The micro-batch size is about memory.
+# </details>
+#
+# **Takeaway: accumulation trades the activations of the rest of the batch for gradients that wait.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 03, gradient checkpointing.
+
+# %% [markdown]
+# **Sources**
+# - [Efficient training on a single GPU][guide]: the V100 figures.
+# - *DL Training: An in-depth discussion*, an essay: the loop of the bug hunt.
+# - [PyTorch, torch.Tensor.backward][backward]: gradients are added to `.grad`.
+# - [Hugging Face, fixing gradient accumulation][fix]: the mean of means in the Trainer, October 2024.
+# - [transformers issue 47688][issue]: models that take `num_items_in_batch` and do not divide.
+# - [Accelerate, gradient accumulation][accelerate]: `accumulate`, and what it divides.
+#
+# [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
+# [backward]: https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+# [fix]: https://huggingface.co/blog/gradient_accumulation
+# [issue]: https://github.com/huggingface/transformers/issues/47688
+# [accelerate]: https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from grader.authoring.banks import bank_problems, read_banks
+from grader.authoring.lesson import read_lesson
+from grader.authoring.validate import try_answers
+from grader.authoring.validated import entries_to_try
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "solutions").glob("*.py"))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_each_answer_earns_what_it_should_and_is_told_its_mistake(source: Path) -> None:
+    lesson = read_lesson(source)
+    assert [str(problem) for problem in bank_problems(ROOT, lesson, read_banks(ROOT, lesson.stem))] == []
+    report = try_answers(lesson, entries_to_try(ROOT, lesson.stem), processes=1)
+    assert [str(problem) for problem in report.problems] == []

@@ -1,0 +1,11 @@
+# Source: a likely slip: the total is averaged over the micro-batches once more
+# The returned loss is divided by the tokens and by the micro-batches.
+def accumulate_token_gradients(model, micro_batches: list) -> float:
+    token_count = sum(int((targets != -100).sum()) for _, targets in micro_batches)
+    total_loss = 0.0
+    for tokens, targets in micro_batches:
+        logits = model(tokens)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / token_count
+        loss.backward()
+        total_loss += loss.item()
+    return total_loss / len(micro_batches)

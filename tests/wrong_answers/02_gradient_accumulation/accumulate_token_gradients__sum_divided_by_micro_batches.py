@@ -1,0 +1,11 @@
+# Source: a likely slip: a sum from the new cell, a division from the old one
+# The summed loss is divided by the number of micro-batches.
+def accumulate_token_gradients(model, micro_batches: list) -> float:
+    token_count = len(micro_batches)
+    total_loss = 0.0
+    for tokens, targets in micro_batches:
+        logits = model(tokens)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / token_count
+        loss.backward()
+        total_loss += loss.item()
+    return total_loss
