@@ -128,7 +128,7 @@ def draw_curves(
         for (name, values), (colour, marker, line) in zip(curves.items(), LINE_STYLES, strict=False):
             axes.plot(names, values, color=colour, marker=marker, linestyle=line, label=name)
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.1 * max(max(values) for values in curves.values()))
         axes.grid(axis="y", alpha=0.4)
         _legend_outside(figure, axes)
 

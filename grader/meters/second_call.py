@@ -148,7 +148,9 @@ def refuse_growth(growth_bytes: int) -> None:
     if growth_bytes > 0:
         raise ValueError(
             f"each call of the step leaves {format_bytes(growth_bytes)} more memory held than it found. Look for a "
-            "list or a variable outside the step that keeps tensors: a loss without .item(), outputs of earlier calls."
+            "list or a variable outside the step that keeps tensors: a loss without .item(), outputs of earlier calls. "
+            "Or the optimizer made its state only now, since a GradScaler skipped the first update: run the step once "
+            "before you measure it."
         )
 
 
