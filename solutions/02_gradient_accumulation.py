@@ -31,11 +31,11 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # </details>
 
 # %% [markdown]
-# **The problem.** The model is a chain of 16 blocks: Linear(256, 1024), GELU, Linear(1024, 256). You want to update it
-# with a batch of 512 rows. On a CPU that holds 171.7 MiB at its peak.
+# **The problem.** The model is a chain of 16 blocks: Linear(256, 1024), GELU, Linear(1024, 256). You want to update
+# it with a batch of 512 rows. On a CPU that holds 171.7 MiB at its peak.
 #
-# You cut the batch into 2 **micro-batches** of 256 rows. You run one after the other, and update once.
-# The activations are halved: 36 MiB less. Is the peak 36 MiB lower?
+# You cut the batch into 2 **micro-batches** of 256 rows. You run one after the other, and update once. The
+# activations are halved: 36 MiB less. Is the peak 36 MiB lower?
 #
 # It is 5 MiB lower. Where are the other 31?
 
@@ -62,8 +62,8 @@ def make_update(batch_size: int, k: int) -> dict:
 # %% [markdown]
 # `make_update` builds one update in `k` micro-batches. Read `step` line by line.
 #
-# `backward()` adds to `.grad`. It does not replace what is there. So `k` backward passes leave a sum.
-# The loss is divided by `k`, so that the sum is a mean.
+# `backward()` adds to `.grad`. It does not replace what is there. So `k` backward passes leave a sum. The loss is
+# divided by `k`, so that the sum is a mean.
 #
 # `zero_grad()` frees the gradients at the start. They come back with the first `backward()`.
 #
@@ -81,9 +81,9 @@ def make_update(batch_size: int, k: int) -> dict:
 # then for `k = 2`, and mark when gradients begin to exist.
 
 # %% [markdown]
-# *Contract.* All arguments and the result are bytes. Gradients are as large as the parameters. `k` divides the batch.
-# Leave out inputs and temporary buffers: your prediction is judged within 3 % of the measured peak.
-# It is judged on other chains, one of them with a small batch, one with an optimizer without state.
+# *Contract.* All but `k` are bytes, and so is the result. Gradients are as large as the parameters. `k` divides the
+# batch. Leave out inputs and temporary buffers: your prediction is judged within 3 % of the measured peak. It is
+# judged on other chains, one of them with a small batch, one with an optimizer without state.
 
 
 # %% exercise="predict_peak_bytes"
@@ -121,8 +121,8 @@ check_predicted_peak(predict_peak_bytes)
 # </details>
 
 # %% [markdown]
-# **Run.** Now the meter, `measure_peak_memory`. It runs `step` twice and measures the second call.
-# You see your prediction beside the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
+# **Run.** Now the meter, `measure_peak_memory`. It runs `step` twice and measures the second call. You see your
+# prediction beside the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
 
 # %%
 from grader import draw_bars, draw_curves, draw_timelines, measure_saved_tensors
@@ -153,9 +153,10 @@ draw_timelines({"k = 1": peaks[1], "k = 2": peaks[2]}, title="One update, batch 
 # %% [markdown]
 # Each panel begins with the gradients of the update before. `zero_grad()` frees them, then a forward begins.
 #
-# With `k = 1`, the peak lies where the forward ends and backward begins. No gradient is alive there.
-# With `k = 2`, the second forward runs **on top of the gradients of the first**: 32 MiB of them.
-# Halving the activations saves 36 MiB. The gradients that wait cost 32 MiB. The last MiB are temporary buffers.
+# With `k = 1`, the peak lies where the forward ends. The meter says *backward*, since the first small buffer of
+# backward comes on top. No gradient is alive there. With `k = 2`, the second forward runs **on top of the gradients
+# of the first**: 32 MiB of them. Halving the activations saves 36 MiB. The gradients that wait cost 32 MiB. The
+# remaining 1 MiB is a difference in buffers.
 #
 # In words: *the peak is parameters, state, the activations of one micro-batch, and gradients if you accumulate. It is
 # never less than the update itself.*
@@ -193,8 +194,8 @@ draw_bars(small, title="Peak of one update, batch of 256")
 #
 # Equal memory is worth nothing if the gradient is another one. A worked example first.
 #
-# One group of 4 micro-batches of 8 rows. The large batch has 32 rows. Its loss is a mean over 32 rows.
-# A mean over 32 rows is the mean of 4 means over 8 rows. So each micro-batch's loss is divided by 4.
+# One group of 4 micro-batches of 8 rows. The large batch has 32 rows. Its loss is a mean over 32 rows. A mean over 32
+# rows is the mean of 4 means over 8 rows. So each micro-batch's loss is divided by 4.
 
 # %% tags=["given"]
 from grader import check_accumulated_gradients
@@ -228,13 +229,12 @@ print(f"relative difference to the large batch: {float((accumulated - large).nor
 
 # %% [markdown]
 # **Exercise.** Turn this into one epoch. There are `n` micro-batches, in groups of `k`. After each group comes one
-# update.
-# `n` need not be a multiple of `k`: then the last group is shorter, and it gets its update too.
+# update. `n` need not be a multiple of `k`: then the last group is shorter, and it gets its update too.
 #
-# *Contract.* Every micro-batch has the same number of rows, and `loss_function` returns the mean over its rows.
-# At each update, `.grad` holds the gradient of the mean loss of the micro-batches of **its own group**.
-# One micro-batch runs forward and backward before the next one begins. No gradient is left from an earlier group.
-# Nothing is returned.
+# *Contract.* Every micro-batch has the same number of rows, and `loss_function` returns the mean over its rows. At
+# each update, `.grad` holds the gradient of the mean loss of the micro-batches of **its own group**. One micro-batch
+# runs forward and backward before the next one begins. No gradient is left from an earlier group. Nothing is
+# returned.
 #
 # It is judged by the gradients right before each `optimizer.step()`, on other sizes, one of them with fewer
 # micro-batches than `k`.
@@ -288,7 +288,7 @@ check_accumulated_gradients(accumulate_gradients)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is the last group not divided by k?</summary>
-# Its sum has fewer members, so division by k would make the mean, and the update, too small: half as large for 2 of 4.
+# Its sum has fewer members. Division by k would make the mean too small: half as large for 2 of 4.
 # </details>
 #
 # **Modify.** In the last line of the cell with `show_updates`, change 4 to 3. Before you run it: how many updates are
@@ -301,8 +301,8 @@ check_accumulated_gradients(accumulate_gradients)
 # %% [markdown]
 # ## Write: unequal numbers of tokens
 #
-# A language model's loss is a mean over **target tokens**. Sentences differ in length, so they are padded.
-# Padding has the target -100, and `F.cross_entropy` leaves it out.
+# A language model's loss is a mean over **target tokens**. Sentences differ in length, so they are padded. Padding
+# has the target -100, and `F.cross_entropy` leaves it out.
 #
 # So a micro-batch of short sentences holds few target tokens. Is the mean of the micro-batches' means still the mean
 # of all?
@@ -334,17 +334,17 @@ print(f"target tokens in each micro-batch: {[sum(pair) for pair in lengths]}")
 print(f"mean of means: the gradient is off by {float(difference):.0%}")
 
 # %% [markdown]
-# The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the second.
-# This fault stood in the Trainer until October 2024.
+# The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the
+# second. This fault stood in the Trainer until October 2024.
 
 # %% [markdown]
-# **Exercise.** Write the accumulation that weighs every target token the same. The cell is empty but for its contract.
+# **Exercise.** Write the accumulation that weighs every target token the same. The cell is empty but for its
+# contract.
 #
-# *Contract.* `micro_batches` is a list of `(tokens, targets)`, each [rows, time], padding marked by target -100.
-# The gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over
-# **all target tokens of all micro-batches**. Return that mean loss as a float.
-# A micro-batch may have no target token at all; all together have at least one. You may read the targets before you
-# run the model.
+# *Contract.* `micro_batches` is a list of `(tokens, targets)`, each [rows, time], padding marked by target -100. The
+# gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over **all target
+# tokens of all micro-batches**. Return that mean loss as a float. A micro-batch may have no target token at all; all
+# together have at least one. You may read the targets before you run the model.
 #
 # *Budget.* A peak of at most 40 % of what the whole batch in one forward holds, measured on eight micro-batches.
 
@@ -385,8 +385,8 @@ check_token_peak(accumulate_token_gradients)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: a mean over all tokens is one sum divided by one count. Which of the two is known before the first forward?<br>
-# Then: cross_entropy can return a sum instead of a mean. For the budget: a graph is freed by its backward,
-# so ask what would keep one alive.
+# Then: cross_entropy can return a sum instead of a mean. For the budget: a graph is freed by its backward, so ask
+# what would keep one alive.
 # </details>
 
 # %% [markdown]
@@ -400,10 +400,11 @@ check_token_peak(accumulate_token_gradients)
 #
 # The rows are the same, so the FLOPs of forward and backward are the same. What costs time is the splitting.
 #
-# - Every micro-batch adds a gradient to every parameter: 8 micro-batches write 32 MiB 8 times.
+# - Every micro-batch adds to the `.grad` of every parameter: 8 micro-batches write 32 MiB 8 times.
 # - A matrix product with 64 rows keeps a device less busy than one with 512 rows.
 #
-# Before you run the cell: by what factor does the update get slower on this device, from `k = 1` to `k = 8`?
+# Before you run the cell: by what factor does the update get slower on this device, from `k = 1` to `k = 8`? The last
+# number of the second line says it.
 
 # %%
 from grader import measure_step_time
@@ -419,22 +420,21 @@ print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_byte
 # | batch 4 | 8.86 | 14,949 MiB |
 # | batch 1, accumulate 4 | 7.75 | 8,681 MiB |
 #
-# That is 13 % slower for 42 % less. So take the largest micro-batch that fits. For a batch of 64 rows where 4 rows fit,
-# run 16 micro-batches of 4 rows, not 64 of 1 row.
+# That is 13 % fewer samples per second for 42 % less memory. So take the largest micro-batch that fits. For a batch
+# of 64 rows where 4 rows fit, run 16 micro-batches of 4 rows, not 64 of 1 row.
 #
 # Batch size is a choice of **quality**: how noisy an update may be. Micro-batch size is a choice of **memory**.
 # Accumulation separates the two.
 
 # %% [markdown]
 # **At real scale.** Your machine can say what BERT-large needs, without a GPU. `forecast_peak_memory` runs the same
-# meter
-# on tensors that have a shape and no data. It runs the operators that PyTorch would choose on CUDA.
+# meter on tensors that have a shape and no data. It runs the operators that PyTorch would choose on CUDA.
 #
-# The run accumulated 4 micro-batches of one row. The forecast takes 2 of them: your formula says that the peak is the
-# same.
+# The run accumulated 4 micro-batches of one row. The forecast takes 2: one row has the same activations in both, so
+# the peak is the same.
 #
 # Beside the forecast stands what `nvidia-smi` showed in the published run, less 1,343 MiB: these are taken by CUDA
-# itself before any tensor exists. The cell takes 5 to 20 seconds.
+# itself before any tensor exists. The cell takes 5 to 25 seconds.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
@@ -448,18 +448,20 @@ for name, recipe in recipes.items():
 print("not forecast: allocator reserve and fragmentation")
 
 # %% [markdown]
-# The forecast counts tensors. `nvidia-smi` counts what PyTorch's allocator has taken from the device, and it takes more
-# than the tensors need. So the published figure is larger, and more so where more activations come and go.
+# The forecast counts tensors. `nvidia-smi` counts what PyTorch's allocator has taken from the device, and it takes
+# more than the tensors need. So the published figure is larger, and more so where more activations come and go.
 #
 # What accumulation **cannot** do: fit one row that is too large, or shrink parameters, gradients and state.
 
 # %% [markdown] tags=["further"]
 # ## Further: three forms, one trajectory
 #
-# You have the raw loop. Accelerate and the Trainer accumulate with one argument. Do the three end in the same weights?
+# You have the raw loop. Accelerate and the Trainer accumulate with one argument. Do the three end in the same
+# weights?
 #
-# The task: sentence pairs, 40 of them, in micro-batches of 4 rows, `k = 4`. So there are groups of 4, 4 and 2.
-# All three forms use SGD with a constant learning rate, read the pairs in order, and clip nothing.
+# The model is a small BERT classifier. The task: sentence pairs, 40 of them, in micro-batches of 4 rows, `k = 4`. So
+# there are groups of 4, 4 and 2. All three forms use SGD with a constant learning rate, read the pairs in order, and
+# clip nothing.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -497,8 +499,8 @@ def distance(model, reference, start) -> float:
 
 
 # %% [markdown]
-# Here are the two forms as their guides write them. `accelerator.accumulate` decides when the prepared optimizer really
-# steps. The Trainer does everything inside, and prints one line about its run.
+# Here are the two forms as their guides write them. `accelerator.accumulate` decides when the prepared optimizer
+# really steps. The Trainer does everything inside, and prints one line about its run.
 
 # %%
 from grader import make_pair_classifier
@@ -523,11 +525,11 @@ print(f"Trainer ends {distance(with_trainer, reference, start):.0%} away from th
 # %% [markdown]
 # Neither agrees. No warning says so. AdamW would hide both, since it divides each gradient by its own size.
 #
-# - **Accelerate** divides every loss by `k`: `accelerator.backward` does. The short last group has 2 micro-batches, and
-#   is divided by 4.
+# - **Accelerate** divides every loss by `k`: `accelerator.backward` does. The short last group has 2 micro-batches,
+#   and is divided by 4.
 # - **Trainer** hands `num_items_in_batch` to any model whose `forward` takes `**kwargs`, and expects the model to
-#   divide.
-#   BERT's classifier takes it, and does not divide. The gradient is 4 times too large.
+#   divide. BERT's classifier takes it, and does not divide. The gradient is too large by the size of the group: 4
+#   times, then 2 times.
 #
 # Two facts help. `len(loader)` tells which micro-batches are in the last group. The Trainer divides by itself, and by
 # the true size of each group, for a model with the attribute `accepts_loss_kwargs = False`.
@@ -535,10 +537,10 @@ print(f"Trainer ends {distance(with_trainer, reference, start):.0%} away from th
 # %% [markdown]
 # **Exercise.** Train one model in each form so that both end in the weights of `train_raw`.
 #
-# *Contract.* The models are equal at the start. Each sees every row once, in order, in micro-batches of `rows`, through
-# `accelerator.accumulate` and through `Trainer.train`, with `k` accumulation steps and SGD at `learning_rate`.
-# `same_run` holds the other arguments for the Trainer. Nothing is returned.
-# It is judged by the gradient before every update, and by the weights; on another number of micro-batches too.
+# *Contract.* The models are equal at the start. Each sees every row once, in order, in micro-batches of `rows`,
+# through `accelerator.accumulate` and through `Trainer.train`, with `k` accumulation steps and SGD at
+# `learning_rate`. `same_run` holds the other arguments for the Trainer. Nothing is returned. It is judged by the
+# gradient before every update, and by the weights; on another number of micro-batches too.
 
 
 # %% exercise="train_two_forms"
@@ -598,8 +600,8 @@ check_trainer_form(train_two_forms)
 # You have a batch, a budget in bytes, and a forecast. Choose the largest micro-batch.
 #
 # *Contract.* `forecast_peak(rows)` returns the peak in bytes for micro-batches of so many rows, from 1 to `batch`.
-# The micro-batches have to be equal, so their size divides `batch`. A peak equal to the budget fits.
-# When nothing fits, raise a `ValueError` with a text that says so. It is judged on made-up jobs.
+# The micro-batches have to be equal, so their size divides `batch`. A peak equal to the budget fits. When nothing
+# fits, raise a `ValueError` with a text that says so. It is judged on made-up jobs.
 #
 # Think of the figure for a batch of 256 before you write a search: does a smaller micro-batch always need less?
 
@@ -660,17 +662,15 @@ check_largest_micro_batch(largest_micro_batch)
 
 # %% [markdown]
 # <details><summary>What the loop does</summary>
-# It updates at 0, 4, 8 and 9. The groups have 1, 4, 4 and 1 members, and all are divided by 4.
-# So the first and the last update are four times too small.
+# It updates at 0, 4, 8 and 9. The groups have 1, 4, 4 and 1 members, and all are divided by 4. So the first and the
+# last update are four times too small.
 # </details>
 #
 # **Exercise.** Repair it, for a **stream**: `micro_batches` can be walked through once and has no length.
 #
 # *Contract.* As for `accumulate_gradients`: one update for every `k` micro-batches, the last group may be shorter,
-# and each
-# group is averaged over its own members. One micro-batch runs forward and backward before the next one begins. Hold
-# at most
-# one group of micro-batches at a time: the stream may not fit into memory.
+# and each group is averaged over its own members. One micro-batch runs forward and backward before the next one
+# begins. Hold at most one group of micro-batches at a time: the stream may not fit into memory.
 
 # %% tags=["given"]
 from itertools import islice

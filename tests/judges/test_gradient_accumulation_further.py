@@ -75,7 +75,13 @@ def test_a_size_where_nothing_fits_is_told_apart(seed: int) -> None:
 
 
 def test_sizes_that_no_mistake_explains_are_said_to_be_unrecognised() -> None:
-    assert judge_largest_micro_batch(observe_sizes(lambda case: 5, 0), 0).code == UNRECOGNISED
+    assert judge_largest_micro_batch(observe_sizes(lambda case: case.divisors[1], 0), 0).code == UNRECOGNISED
+
+
+def test_a_size_that_does_not_divide_the_batch_is_told_so() -> None:
+    batch = fit_cases(0)[0].batch
+    verdict = judge_largest_micro_batch(observe_sizes(lambda case: 7, 0), 0)
+    assert (verdict.code, verdict.look_at) == ("size_does_not_divide", f"7 does not divide {batch}: which sizes do?")
 
 
 def train(

@@ -21,7 +21,7 @@ Facts = Mapping[str, Any]
 # What a learner looks at where a form hides who does what.
 LOOK_AT = {
     "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
-    "accelerate_short_group_divided_by_k": "accelerator.backward divides every loss by k, also in the last group",
+    "accelerate_short_group_divided_by_k": "accelerator.backward divides by k: does a correction reach the last group?",
     "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
     "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
     "accelerate_last_group_lost": "accelerator.prepare: only a prepared loader tells accumulate where the epoch ends",
@@ -79,7 +79,12 @@ def _judge_trainer(case: FormsCase, calls: Facts) -> Verdict | None:
     steps = calls["trainer"]
     expected = f"one Trainer.train with {case.k} accumulation steps"
     if not steps:
-        return Verdict("trainer_not_used", expected, "Trainer.train was not called", "the second model")
+        return Verdict(
+            "trainer_not_used",
+            expected,
+            "Trainer.train was not called",
+            "Trainer(...) only prepares: who calls .train()?",
+        )
     if steps[0] == case.k:
         return None
     code = "trainer_without_steps" if steps[0] == 1 else "trainer_with_other_steps"

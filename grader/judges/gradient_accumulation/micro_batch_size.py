@@ -109,7 +109,7 @@ def judge_largest_micro_batch(observation: Observation, seed: int) -> Verdict:
         right = largest(case) or None
         if answer != right:
             unheard = ZERO if answer == 0 else UNHEARD
-            mistake = unheard if right is None else _recognise(cases, answers)
+            mistake = unheard if right is None else _recognise(cases, answers) or _uneven(case, answer)
             return failed(mistake, _say(right, case), _say(answer, case), "which sizes you try, and in which order")
     for reason in observation.facts["reasons"]:
         if not reason or reason.startswith(("max()", "min()")):
@@ -123,6 +123,12 @@ def _recognise(cases: Sequence[FitCase], answers: Sequence[float | None]) -> Mis
     """Recognise a mistake by the jobs that some size fits: what happens when nothing fits is another matter."""
     fitted = [(case, answer or NOTHING) for case, answer in zip(cases, answers, strict=True) if case.fitting]
     return recognise(MISTAKES, [case for case, _ in fitted], [answer for _, answer in fitted])
+
+
+def _uneven(case: FitCase, answer: float | None) -> Mistake[FitCase] | None:
+    if not answer or case.batch % answer == 0:
+        return None
+    return Mistake("size_does_not_divide", largest, f"{answer:g} does not divide {case.batch}: which sizes do?")
 
 
 def _say(answer: float | None, case: FitCase) -> str:
