@@ -133,8 +133,13 @@ def draw_curves(
         _legend_outside(figure, axes)
 
     _show(lambda: _render(paint, width_inches=8.0), title)
-    rows = [[name, *(f"{values[index]:,.1f}" for values in curves.values())] for index, name in enumerate(names)]
+    rows = [[name, *(_three_digits(values[index]) for values in curves.values())] for index, name in enumerate(names)]
     _print_table([x_label, *curves], rows)
+
+
+def _three_digits(value: float) -> str:
+    """Write a number with three digits at least; from 10 on with one decimal place."""
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:#.3g}"
 
 
 def _legend_outside(figure: Figure, axes: Axes) -> None:

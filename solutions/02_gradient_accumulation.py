@@ -428,7 +428,8 @@ print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_byte
 
 # %% [markdown]
 # **At real scale.** Your machine can say what BERT-large needs, without a GPU. `forecast_peak_memory` runs the same
-# meter on tensors that have a shape and no data. It runs the operators that PyTorch would choose on CUDA.
+# meter on tensors that have a shape and no data. CUDA's operators are emulated: they follow PyTorch's rules, and no
+# device has confirmed the figures yet.
 #
 # The run accumulated 4 micro-batches of one row. The forecast takes 2: one row has the same activations in both, so
 # the peak is the same.
@@ -492,18 +493,12 @@ def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
         optimizer.zero_grad()
 
 
-def distance(model, reference, start) -> float:
-    """How far two models ended apart, relative to how far the reference moved."""
-    flat = [torch.cat([p.detach().flatten() for p in each.parameters()]) for each in (model, reference, start)]
-    return float((flat[0] - flat[1]).norm() / (flat[1] - flat[2]).norm())
-
-
 # %% [markdown]
 # Here are the two forms as their guides write them. `accelerator.accumulate` decides when the prepared optimizer
 # really steps. The Trainer does everything inside, and prints one line about its run.
 
 # %%
-from grader import make_pair_classifier
+from grader import make_pair_classifier, measure_weight_distance
 
 reference, with_accelerate, with_trainer, start = (make_pair_classifier().to(device) for _ in range(4))
 train_raw(reference, pairs, rows=4, k=4, learning_rate=0.1)
@@ -519,8 +514,8 @@ for batch in loader:
 
 arguments = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "learning_rate": 0.1}
 Trainer(with_trainer, TrainingArguments(**arguments, **same_run), train_dataset=pairs).train()
-print(f"Accelerate ends {distance(with_accelerate, reference, start):.0%} away from the raw loop")
-print(f"Trainer ends {distance(with_trainer, reference, start):.0%} away from the raw loop")
+print(f"Accelerate ends {measure_weight_distance(with_accelerate, reference, start):.0%} away from the raw loop")
+print(f"Trainer ends {measure_weight_distance(with_trainer, reference, start):.0%} away from the raw loop")
 
 # %% [markdown]
 # Neither agrees. No warning says so. AdamW would hide both, since it divides each gradient by its own size.
@@ -576,8 +571,8 @@ def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int,
 def report_distances():
     with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
     train_two_forms(with_accelerate, with_trainer, pairs, 4, 4, 0.1)
-    print(f"Accelerate ends {distance(with_accelerate, reference, start):.1%} away from the raw loop")
-    print(f"Trainer ends {distance(with_trainer, reference, start):.1%} away from the raw loop")
+    print(f"Accelerate ends {measure_weight_distance(with_accelerate, reference, start):.1%} away from the raw loop")
+    print(f"Trainer ends {measure_weight_distance(with_trainer, reference, start):.1%} away from the raw loop")
 
 
 look(report_distances)

@@ -35,6 +35,6 @@ def test_curves_print_one_line_for_each_position(capsys):
     draw_curves([1, 2], {"measured": [3.0, 4.5]}, title="Peak", x_label="k", y_label="MiB")
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["k", "measured"],
-        ["1", "3.0"],
-        ["2", "4.5"],
+        ["1", "3.00"],
+        ["2", "4.50"],
     ]

@@ -146,7 +146,7 @@ def _learner_frame(error: Exception) -> tuple[FrameType, int, bool] | None:
     """Return the innermost frame of neither this project nor a library, its line, and whether the error began there."""
     is_innermost = True
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if not frame.f_code.co_filename.startswith((_OURS, *_LIBRARIES, "<frozen")):
+        if not frame.f_code.co_filename.startswith((_OURS, *_LIBRARIES, "<frozen", "<string>")):
             return frame, line, is_innermost
         is_innermost = False
     return None

@@ -22,7 +22,8 @@ from grader.cases.gradient_accumulation import (
     updates_cases,
 )
 from grader.checks.contract import fail, require_number
-from grader.checks.recording import TrainingRecord, flat_gradient, record_library_calls, record_training
+from grader.checks.library_calls import record_library_calls
+from grader.checks.recording import TrainingRecord, flat_gradient, record_training
 from grader.checks.running import make_check
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory

@@ -19,18 +19,23 @@ class TrainingRecord:
     Attributes:
         events: "forward", "backward" or "update" in the order in which they ended.
         forward_rows: Rows that each forward saw.
+        is_training: Whether the model was in train mode in each forward.
+        is_autocast: Whether each forward ran under autocast.
         gradients: The gradient right before each update, all parameters in one vector.
         weights: The weights right before each update and at the end, all parameters in one vector.
     """
 
     events: list[str] = field(default_factory=list)
     forward_rows: list[int] = field(default_factory=list)
+    is_training: list[bool] = field(default_factory=list)
+    is_autocast: list[bool] = field(default_factory=list)
     gradients: list[Tensor] = field(default_factory=list)
     weights: list[Tensor] = field(default_factory=list)
 
     def facts(self) -> dict[str, Any]:
-        """Return the counts and the order of events."""
-        return {"events": self.events, "forward_rows": self.forward_rows}
+        """Return the order of events, and what each forward was like."""
+        modes = {"is_training": self.is_training, "is_autocast": self.is_autocast}
+        return {"events": self.events, "forward_rows": self.forward_rows, **modes}
 
     def tensors(self, prefix: str) -> dict[str, Tensor]:
         """Return gradients and weights, by name."""
@@ -67,9 +72,11 @@ def record_training(model: nn.Module) -> Iterator[TrainingRecord]:
     parameters = {id(parameter) for parameter in model.parameters()}
     last = [parameter for parameter in model.parameters() if parameter.requires_grad][-1]
 
-    def after_forward(_: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], __: Any) -> None:
+    def after_forward(module: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], __: Any) -> None:
         tensors = [value for value in (*arguments, *keywords.values()) if isinstance(value, Tensor) and value.dim()]
         record.events.append("forward")
+        record.is_training.append(module.training)
+        record.is_autocast.append(torch.is_autocast_enabled(last.device.type))
         record.forward_rows.append(tensors[0].shape[0] if tensors else 0)
 
     def after_backward(_: Tensor) -> None:
@@ -93,45 +100,3 @@ def record_training(model: nn.Module) -> Iterator[TrainingRecord]:
         for handle in handles:
             handle.remove()
     record.weights.append(flat_weights(model))
-
-
-@contextlib.contextmanager
-def record_library_calls(record: TrainingRecord) -> Iterator[dict[str, list[Any]]]:
-    """Record how Accelerate and the Trainer are used while the block runs.
-
-    Args:
-        record: The record of the model that is watched.
-
-    Yields:
-        "accumulate": gradient_accumulation_steps at each entry into `Accelerator.accumulate` outside the Trainer;
-        "trainer": gradient_accumulation_steps of each `Trainer.train`;
-        "forwards_in_trainer": forwards of the watched model in each `Trainer.train`.
-    """
-    from accelerate import Accelerator
-    from transformers import PrinterCallback, Trainer
-
-    calls: dict[str, list[Any]] = {"accumulate": [], "trainer": [], "forwards_in_trainer": []}
-    accumulate, train = Accelerator.accumulate, Trainer.train
-    is_in_trainer = False
-
-    def recorded_accumulate(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        if not is_in_trainer:
-            calls["accumulate"].append(self.gradient_accumulation_steps)
-        return accumulate(self, *arguments, **keywords)
-
-    def recorded_train(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        nonlocal is_in_trainer
-        calls["trainer"].append(self.args.gradient_accumulation_steps)
-        self.remove_callback(PrinterCallback)  # a check prints one line, its own
-        is_in_trainer, forwards_before = True, len(record.forward_rows)
-        try:
-            return train(self, *arguments, **keywords)
-        finally:
-            is_in_trainer = False
-            calls["forwards_in_trainer"].append(len(record.forward_rows) - forwards_before)
-
-    Accelerator.accumulate, Trainer.train = recorded_accumulate, recorded_train
-    try:
-        yield calls
-    finally:
-        Accelerator.accumulate, Trainer.train = accumulate, train

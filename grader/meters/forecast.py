@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 
 from grader.meters.compiled import has_compiled
@@ -56,6 +57,7 @@ def forecast_peak_memory(prepare: Callable[[], Mapping[str, Any]], *, operators:
         raise ForecastError("a forecast cannot run within a forecast. Call forecast_peak_memory outside of `prepare`.")
     with ExitStack() as stack:
         stack.enter_context(_errors_with_a_remedy())
+        stack.enter_context(_modules_stay_on_the_cpu())
         if operators == "cuda":
             stack.enter_context(substitute_cuda_operators())
         mode = stack.enter_context(ForecastMode())
@@ -100,6 +102,26 @@ def _require_fake(tensor: torch.Tensor, mode: ForecastMode) -> None:
 
 
 @contextmanager
+def _modules_stay_on_the_cpu() -> Iterator[None]:
+    """Let a module's `.to("cpu")` do nothing: fake tensors cannot be exchanged in it, and none has to be."""
+    module_class: Any = nn.Module
+    parse: Any = torch._C._nn._parse_to
+    move = module_class.to
+
+    def to(self: nn.Module, *arguments: Any, **keywords: Any) -> Any:
+        device, dtype, _, layout = parse(*arguments, **keywords)
+        if dtype is None and layout is None and device is not None and device.type == "cpu":
+            return self
+        return move(self, *arguments, **keywords)
+
+    module_class.to = to
+    try:
+        yield
+    finally:
+        module_class.to = move
+
+
+@contextmanager
 def _errors_with_a_remedy() -> Iterator[None]:
     """Say what to change where PyTorch names only what it met."""
     with warnings.catch_warnings():
@@ -123,7 +145,8 @@ def _remedy(message: str) -> str | None:
         )
     if "Couldn't swap" in message:
         return (
-            "prepare moves a module with .to(), and fake tensors cannot be moved. Build it on the CPU; drop the .to()."
+            "prepare converts a module with .to() or .half(), and fake tensors cannot be exchanged in a module. "
+            "Build it on the CPU, in its format; drop the conversion."
         )
     if ".numpy() is not supported" in message:
         return f"the step calls .numpy(), and a forecast has no values. {KEEP_TO_SHAPES}"

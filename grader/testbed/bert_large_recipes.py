@@ -33,6 +33,7 @@ class BertLargeRecipe:
         autocast_dtype: The 16-bit format of autocast; None trains in float32. float16 brings a GradScaler.
         optimizer: "adamw" (one parameter after the other), "adafactor" as the Trainer sets it, or "adam_8bit".
         attention: "eager" or "sdpa".
+        layers: Encoder layers; fewer than 24 keep the width of BERT-large.
     """
 
     batch: int = 4
@@ -41,6 +42,7 @@ class BertLargeRecipe:
     autocast_dtype: torch.dtype | None = None
     optimizer: OptimizerName = "adamw"
     attention: Attention = "eager"
+    layers: int = 24
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def bert_large_recipe(row: str | None = None, /, **fields: Any) -> Callable[[], 
 
 
 def _prepare(recipe: BertLargeRecipe) -> dict[str, Any]:
-    model = make_bert_large(attention=recipe.attention)
+    model = make_bert_large(layers=recipe.layers, attention=recipe.attention)
     if recipe.is_checkpointed:
         model.config.use_cache = False  # transformers warns otherwise
         enable = getattr(model, "activation_checkpointing_enable", model.gradient_checkpointing_enable)

@@ -186,6 +186,20 @@ def test_what_cannot_be_forecast_is_refused_with_a_remedy(prepare, operators, sa
         forecast_peak_memory(prepare, operators=operators)
 
 
+@pytest.mark.parametrize("move", [{"device": "cpu"}, {"device": torch.device("cpu")}])
+def test_a_module_that_is_moved_to_the_cpu_is_forecast(move):
+    def prepare():
+        model = nn.Linear(3, 5).to(**move)
+        return {"step": lambda: None, "model": model}
+
+    assert forecast_peak_memory(prepare).peak_bytes == 4 * (15 + 5)
+
+
+def test_a_module_that_changes_its_format_is_refused():
+    with pytest.raises(ValueError, match="drop the conversion"):
+        forecast_peak_memory(lambda: {"step": lambda: None, "model": nn.Linear(3, 5).to(torch.bfloat16)})
+
+
 def test_model_built_outside_is_refused():
     model = nn.Linear(3, 5)
     with pytest.raises(ValueError, match=r"shape \[5, 3\] was not built inside prepare"):

@@ -6,11 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import torch
-
-from grader.testbed.pretrained import make_bert
-from grader.testbed.sentence_pairs import make_sentence_pairs
-from grader.testbed.tokenizer import LONGEST_PAIR_TOKENS, make_tokenizer, tokenize_pairs
+from grader.cases.pair_runs import make_run_dataset, make_run_model
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -32,24 +28,12 @@ class FormsCase:
         return self.pairs // self.rows
 
     def make_model(self) -> BertForSequenceClassification:
-        """Build a one-layer BERT classifier for the built-in tokenizer, without dropout.
-
-        Its matrices are five times as large as usual: then rows differ, their gradients do not cancel down to rounding
-        errors, and a clipping to norm 1 shows.
-        """
-        vocabulary = len(make_tokenizer())
-        model = make_bert(
-            1, 32, 2, vocabulary=vocabulary, longest_time=LONGEST_PAIR_TOKENS, dropout=0.0, seed=self.seed
-        )
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.mul_(5 if parameter.dim() > 1 else 1)
-        return model
+        """Build a one-layer BERT classifier, without dropout."""
+        return make_run_model(self.seed)
 
     def make_dataset(self) -> Dataset:
         """Write and tokenize the pairs."""
-        pairs = make_sentence_pairs(seed=self.seed, pairs=self.pairs + self.pairs % 2)
-        return tokenize_pairs(pairs.select(range(self.pairs)), make_tokenizer())
+        return make_run_dataset(self.pairs, self.seed)
 
 
 def forms_cases(seed: int) -> tuple[FormsCase, ...]:

@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from torch import Tensor
 
 from grader.cases.gradient_accumulation import LEARNING_RATE, FormsCase, forms_cases
+from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
 from grader.judges.group_gradient import mixture
 from grader.judges.updates import Reference, judge_updates, praise
 from grader.judges.vectors import gradient_at, tensors_of
 from grader.observation import Observation
 from grader.verdict import Verdict
 
-Facts = Mapping[str, Any]
-
 # What a learner looks at where a form hides who does what.
-LOOK_AT = {
+LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
     "accelerate_short_group_divided_by_k": "accelerator.backward divides by k: does a correction reach the last group?",
     "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
@@ -30,19 +28,13 @@ LOOK_AT = {
     "accelerate_last_group_updates_each_time": "reading ahead: accumulate asks the loader whether the epoch has ended",
     "trainer_gradient_divided_twice": "the Trainer divides where accepts_loss_kwargs is False: who divides again?",
     "trainer_short_group_divided_by_k": "a loss of your own is not divided again: what is the size of the last group?",
-    "trainer_epoch_repeated": "num_train_epochs: the Trainer's default is 3",
-    "trainer_gradient_clipped": "max_grad_norm: the Trainer's default is 1.0",
-    "trainer_learning_rate_changed": "lr_scheduler_type: the Trainer's default falls to 0",
-    "trainer_other_learning_rate": "learning_rate: the Trainer's default is 5e-5",
-    "trainer_another_optimizer": "optim: the Trainer's default is AdamW",
-    "trainer_rows_in_another_order": "train_sampling_strategy: the Trainer's default draws the rows at random",
 }
 
 
 def judge_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accumulate(case, calls) or _judge_models(case, facts, calls, is_in_trainer=False)
+        verdict = _judge_accumulate(case, calls) or judge_models(case.micro_batches, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
     return _judge_forms(observation, seed, "accelerate")
@@ -51,7 +43,7 @@ def judge_accelerate_form(observation: Observation, seed: int) -> Verdict:
 def judge_trainer_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Trainer form: used as taught, and equal to the raw loop."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_trainer(case, calls) or _judge_models(case, facts, calls, is_in_trainer=True)
+        verdict = _judge_trainer(case, calls) or judge_models(case.micro_batches, facts, calls, is_in_trainer=True)
         if verdict:
             return verdict
     return _judge_forms(observation, seed, "trainer")
@@ -71,7 +63,7 @@ def _judge_accumulate(case: FormsCase, calls: Facts) -> Verdict | None:
         return None
     code = "accelerator_without_steps" if steps[0] == 1 else "accelerator_with_other_steps"
     return Verdict(
-        code, expected, _count(steps[0], "accumulation step"), "gradient_accumulation_steps of the Accelerator"
+        code, expected, count(steps[0], "accumulation step"), "gradient_accumulation_steps of the Accelerator"
     )
 
 
@@ -88,22 +80,8 @@ def _judge_trainer(case: FormsCase, calls: Facts) -> Verdict | None:
     if steps[0] == case.k:
         return None
     code = "trainer_without_steps" if steps[0] == 1 else "trainer_with_other_steps"
-    measured, look_at = _count(steps[0], "accumulation step"), "gradient_accumulation_steps of TrainingArguments"
+    measured, look_at = count(steps[0], "accumulation step"), "gradient_accumulation_steps of TrainingArguments"
     return Verdict(code, expected, measured, look_at)
-
-
-def _judge_models(case: FormsCase, facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
-    """Find out whether the watched model was trained in its own form, and there alone."""
-    in_trainer = sum(calls["forwards_in_trainer"])
-    in_loop = len(facts["forward_rows"]) - in_trainer
-    own, other = (in_trainer, in_loop) if is_in_trainer else (in_loop, in_trainer)
-    if own and not other:
-        return None
-    name, form = ("trainer_model", "the Trainer") if is_in_trainer else ("accelerate_model", "the loop")
-    expected = f"{case.micro_batches} forwards of {name} in {form}, and none elsewhere"
-    measured = f"{_count(in_loop, 'forward')} in the loop, {in_trainer} in the Trainer"
-    code = "one_model_for_both" if own or not other else "models_swapped"
-    return Verdict(code, expected, measured, "which of the two models each form is given")
 
 
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
@@ -115,8 +93,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
         if verdict:
             if verdict.code == "other_gradient" and _holds_other_rows(tensors, cases[index]):
                 verdict = replace(verdict, code="rows_in_another_order", measured="the gradient of other rows")
-            code = f"{form}_{verdict.code}"
-            return replace(verdict, code=code, look_at=LOOK_AT.get(code, verdict.look_at))
+            return name_form(verdict, form, LOOK_AT)
     return praise(references)
 
 
@@ -129,10 +106,6 @@ def _holds_other_rows(tensors: Mapping[str, Tensor], case: FormsCase) -> bool:
     largest = max(weights)
     shares = [round(weight / largest, 2) for weight in weights]
     return set(shares) <= {0.0, 1.0} and sum(shares) == case.k * case.rows
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _make_reference(case: FormsCase) -> Reference:

@@ -1,0 +1,62 @@
+"""Reads answers that are True or False by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from grader.checks.contract import fail
+
+
+def require_truths(value: object, keys: Sequence[str], what: str) -> dict[str, bool]:
+    """Fail unless `value` is a dict of True or False, Python's, NumPy's or a tensor's, with exactly these keys.
+
+    Args:
+        value: What the learner returned.
+        keys: The keys, in the order of the exercise.
+        what: What was asked, for the message.
+    """
+    expected = f"{what}: a dict with {', '.join(map(repr, keys))}, each True or False"
+    if not isinstance(value, Mapping):
+        _fail_type(value, expected)
+    found = [str(key) for key in value]
+    if missing := [key for key in keys if key not in value]:
+        measured = f"{_list(missing)} missing; found {_list(found) or 'no key'}"
+        fail("key_missing", expected, measured, "the keys of your dict, letter by letter")
+    if extra := [key for key in found if key not in keys]:
+        fail("key_not_asked_for", expected, f"{_list(extra)} in addition", "the keys of your dict")
+    return {key: _require_truth(value[key], key, expected) for key in keys}
+
+
+def _require_truth(value: object, key: str, expected: str) -> bool:
+    if type(value).__module__ in {"numpy", "torch"} and getattr(value, "shape", None) == ():
+        value = value.item()  # type: ignore[attr-defined]
+    if isinstance(value, bool):
+        return value
+    measured = f"{key!r}: {value!r}"[:80]
+    if isinstance(value, str):
+        fail("text_for_truth", expected, measured, "True and False are values of their own, without quotes")
+    if isinstance(value, int | float):
+        fail("number_for_truth", expected, measured, "a comparison such as a > b is True or False itself")
+    look_at = f"what your function puts at {key!r}"
+    fail("value_missing" if value is None else "value_of_wrong_type", expected, measured, look_at)
+
+
+def _fail_type(value: object, expected: str) -> NoReturn:
+    if value is None:
+        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+    measured = f"{type(value).__name__}: {value!r}"[:80]
+    if isinstance(value, str):
+        fail("text_returned", expected, measured, "one text for all keys: a dict has a value for each of them")
+    if isinstance(value, bool):
+        fail("one_truth_returned", expected, measured, "one answer for all keys: a dict has a value for each of them")
+    if isinstance(value, list | tuple | set | frozenset):
+        if any(isinstance(item, str) for item in value) or not value:
+            look_at = "a dict has every key: those that you leave out stand for False, so write them down"
+            fail("names_listed", expected, measured, look_at)
+        fail("values_without_keys", expected, measured, "which value belongs to which key: a dict says it")
+    fail("wrong_type", expected, measured, "what your function returns")
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,53 @@
+"""What the judges of several forms share: which model was trained in which form, and what each form hides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from grader.verdict import Verdict
+
+Facts = Mapping[str, Any]
+
+# What a learner looks at where a default of the Trainer is the cause.
+TRAINER_DEFAULTS = {
+    "trainer_epoch_repeated": "num_train_epochs: the Trainer's default is 3",
+    "trainer_gradient_clipped": "max_grad_norm: the Trainer's default is 1.0",
+    "trainer_learning_rate_changed": "lr_scheduler_type: the Trainer's default falls to 0",
+    "trainer_other_learning_rate": "learning_rate: the Trainer's default is 5e-5",
+    "trainer_another_optimizer": "optim: the Trainer's default is AdamW",
+    "trainer_rows_in_another_order": "train_sampling_strategy: the Trainer's default draws the rows at random",
+}
+
+
+def judge_models(forwards: int, facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
+    """Find out whether the watched model was trained in its own form, and there alone.
+
+    Args:
+        forwards: Forwards of a right run.
+        facts: "forward_rows" of the watched model.
+        calls: "forwards_in_trainer" of the watched model.
+        is_in_trainer: Whether the Trainer is the watched model's form, or else the loop.
+    """
+    in_trainer = sum(calls["forwards_in_trainer"])
+    in_loop = len(facts["forward_rows"]) - in_trainer
+    own, other = (in_trainer, in_loop) if is_in_trainer else (in_loop, in_trainer)
+    if own and not other:
+        return None
+    name, form = ("trainer_model", "the Trainer") if is_in_trainer else ("accelerate_model", "the loop")
+    expected = f"{forwards} forwards of {name} in {form}, and none elsewhere"
+    measured = f"{count(in_loop, 'forward')} in the loop, {in_trainer} in the Trainer"
+    code = "one_model_for_both" if own or not other else "models_swapped"
+    return Verdict(code, expected, measured, "which of the two models each form is given")
+
+
+def name_form(verdict: Verdict, form: str, look_at: Mapping[str, str]) -> Verdict:
+    """Say in the code of a verdict on a loop which form it is about, and look where that form hides the cause."""
+    code = f"{form}_{verdict.code}"
+    return replace(verdict, code=code, look_at=look_at.get(code, verdict.look_at))
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where there are more or none."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

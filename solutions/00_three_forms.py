@@ -1,0 +1,669 @@
+# %% [markdown]
+# # 0. Three forms of one training run
+#
+# You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out what makes the three end
+# in different weights.
+#
+# 40 min (estimated) · CPU is enough · the first lesson
+#
+# Run the cells from the top. Where a cell says `YOUR CODE HERE`, write your answer, run the cell, then run the check
+# below it. Run All stops at the first check of an unsolved exercise; that is expected.
+
+# %% [markdown]
+# **You will be able to**
+# - predict which defaults of the Trainer change the result of a run;
+# - write the loop that every form contains;
+# - make Accelerate and the Trainer end in the weights of your loop.
+
+# %% tags=["given"]
+from grader import check_breaking_defaults, look
+
+# %% [markdown]
+# ## Predict: which defaults change the result
+#
+# You know the loop: rows go in, a gradient comes out, an optimizer moves the weights. The **Trainer** of Hugging Face
+# runs that loop for you. It also decides things that you did not ask for.
+#
+# Your loop is plain: SGD, one learning rate, rows in their order, one epoch. Three defaults of the Trainer differ:
+#
+# | key | what the Trainer does |
+# |---|---|
+# | `"sampling"` | draws the rows of an epoch in random order |
+# | `"clipping"` | scales a gradient of norm above 1.0 down to norm 1.0 |
+# | `"schedule"` | lowers the learning rate: update `i` of `n`, from 0, uses `(1 - i / n)` of it |
+
+# %% [markdown]
+# **Exercise.** Each default is turned on **alone**. Does the epoch then end with other weights? That depends on the
+# run. Write a function that says so.
+#
+# *Contract.* `updates` is `n`, the number of updates in the epoch; no two of them read the same row.
+# `largest_gradient_norm` is the largest norm that the gradient of your loop has at any update. For each key, return
+# `True` where the weights end elsewhere. Rounding does not count. One to three lines are enough. It is judged on runs
+# that you do not see.
+
+
+# %% exercise="breaking_defaults"
+def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
+    """Say which defaults of the Trainer, each turned on alone, lead to other weights after one epoch.
+
+    Args:
+        updates: Updates in the epoch; each reads rows that no other update reads.
+        largest_gradient_norm: The largest norm of the gradient at any update; never exactly 1.
+
+    Returns:
+        True or False for each of the keys "sampling", "clipping" and "schedule".
+    """
+    ### BEGIN SOLUTION
+    return {"sampling": updates > 1, "clipping": largest_gradient_norm > 1.0, "schedule": updates > 1}
+    ### END SOLUTION
+
+
+# %%
+look(breaking_defaults, 8, 53.6)  # a run that you will meet below: 8 updates, the largest norm is 53.6
+
+# %% check="check_breaking_defaults" points=2
+check_breaking_defaults(breaking_defaults)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: take the smallest run, n = 1. Write down the rows that its only update reads, and its learning rate.<br>
+# Then: the gradient is a mean over rows. Does a mean depend on their order?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does a run of one update forgive two of the three?</summary>
+# Its one gradient is the mean over all rows, in whichever order they come, and update 0 of 1 uses the whole learning
+# rate.
+# </details>
+
+# %% [markdown]
+# **Are you ready?** Five questions, no points. If an answer surprises you, the link behind it says where to read up.
+#
+# <details><summary>1. What does loss.backward() change?</summary>
+# It adds a gradient to `.grad` of every parameter. It moves no weight. [Autograd][autograd]
+# </details>
+# <details><summary>2. How many numbers does nn.Linear(256, 1024) hold?</summary>
+# A weight [1024, 256] and a bias [1024]: 263,168. [nn.Linear][linear]
+# </details>
+# <details><summary>3. A gradient has the elements 3 and 4. What is its norm?</summary>
+# 5, the root of 9 + 16. [Vector norm][norm]
+# </details>
+#
+# [autograd]: https://docs.pytorch.org/tutorials/beginner/basics/autogradqs_tutorial.html
+# [linear]: https://docs.pytorch.org/docs/stable/generated/torch.nn.Linear.html
+# [norm]: https://docs.pytorch.org/docs/stable/generated/torch.linalg.vector_norm.html
+
+# %% [markdown]
+# <details><summary>4. What does model.eval() turn off?</summary>
+# Dropout, and the update of running statistics in batch normalisation. Gradients stay on. [Module.eval][eval]
+# </details>
+# <details><summary>5. A file has 1 MB and another one 1 MiB. Which is larger?</summary>
+# 1 MiB: 2**20 = 1,048,576 bytes, 4.9 % more than 1 MB. This course writes MiB. [Binary prefixes][prefixes]
+# </details>
+#
+# [eval]: https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+# [prefixes]: https://physics.nist.gov/cuu/Units/binary.html
+
+# %% [markdown]
+# **The problem.** A team moves its training from a raw loop to the Trainer. Model, data, rows of an update and
+# epochs stay the same. Nobody sets anything else. Is it still the same training?
+#
+# On a scale where 0 is the same weights and 1 is as far apart as no training at all, the two runs end 1.00 apart. Both
+# did train. No warning says that they did not train the same.
+
+# %% tags=["given"]
+import torch
+from torch.utils.data import DataLoader
+
+from grader import device_name, lesson_device, make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+pairs = tokenize_pairs(make_sentence_pairs(pairs=64), make_tokenizer())
+
+# %% [markdown]
+# **The data.** 64 pairs of sentences. The label says whether both are about the same subject. The pairs and the
+# tokenizer are made here, from a seed; `load_sentence_pairs` would load a published set instead.
+#
+# **The model** is a BERT classifier with two layers of width 128. Its dropout is 0, so that two runs can be equal.
+
+# %%
+print(make_sentence_pairs(pairs=64)[0])
+batch = next(iter(DataLoader(pairs, batch_size=8)))
+for name, values in batch.items():
+    print(f"{name:<15} {list(values.shape)!s:<9} first row: {values[0].tolist()}")
+print(f"parameters: {sum(parameter.numel() for parameter in make_pair_classifier().parameters()):,}")
+
+# %% [markdown]
+# Sentences have different lengths, and a batch is a rectangle. So short pairs are filled up with padding.
+# `attention_mask` is 0 there, and the model looks away. `token_type_ids` tells the first sentence from the second.
+
+# %% [markdown]
+# ## Complete: the loop
+#
+# A worked example: one update of one number. The loss is `(3w - 6)²`. At `w = 1` its slope is `2 * 3 * (3 - 6) = -18`.
+# A learning rate of 0.1 moves `w` to `1 + 1.8 = 2.8`.
+
+# %%
+weight = torch.tensor(1.0, requires_grad=True)
+sgd = torch.optim.SGD([weight], lr=0.1)
+for update in range(2):
+    sgd.zero_grad()  # .grad is None again; without this line the slopes of all updates add up
+    loss = (3 * weight - 6) ** 2
+    loss.backward()  # .grad is the slope; the weight stays
+    sgd.step()  # the weight moves
+    print(f"update {update}: loss {loss.item():.2f}, slope {weight.grad.item():.1f}, weight now {weight.item():.2f}")
+
+# %% [markdown]
+# **Exercise.** Fill in the body of the loop for the classifier.
+#
+# *Contract.* One forward and one update for each batch, on all of its columns, with the optimizer that is there.
+# `model(**batch)` takes the columns by name and returns an output whose `.loss` is the mean over the rows. The
+# gradient of one update is that of its own batch alone. The model may be on a GPU, at `model.device`, while batches
+# come on the CPU; without a GPU nobody will notice. `losses` holds one number for each update, without a graph. Write
+# it by hand, without Accelerate or the Trainer.
+
+
+# %% exercise="train_raw"
+def train_raw(model, dataset, rows: int, learning_rate: float) -> list[float]:
+    """Train one epoch with plain SGD, in raw PyTorch, by hand.
+
+    Args:
+        model: A classifier that takes a batch by keyword and returns an output with .loss; it may be in eval mode.
+        dataset: Rows as the model takes them: input_ids, token_type_ids, attention_mask, labels.
+        rows: Rows of each update; the last update may have fewer.
+        learning_rate: Of SGD, constant.
+
+    Returns:
+        The loss of each update, as plain numbers.
+    """
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    losses = []
+    model.train()
+    for batch in DataLoader(dataset, batch_size=rows):  # a dict of tensors on the CPU, each [rows, time] or [rows]
+        ### BEGIN SOLUTION
+        batch = {name: values.to(model.device) for name, values in batch.items()}
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+        ### END SOLUTION
+    return losses
+
+
+# %%
+raw_model = make_pair_classifier().to(device)
+raw_losses = look(train_raw, raw_model, pairs, 8, 0.01)
+print(f"losses: {[round(float(loss), 3) for loss in raw_losses or []]}")
+
+# %% tags=["given"]
+from grader import check_raw_updates
+
+# %% check="check_raw_updates" points=2
+check_raw_updates(train_raw)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: the worked example has four steps in each pass. Which of them changes for a model with inputs?<br>
+# Then: two more things happen to each batch: it moves to the model's device, and its loss is kept as a number.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does the list keep numbers and not the losses themselves?</summary>
+# A loss tensor holds its graph, and a graph holds what the forward kept: lesson 01 shows what that costs.
+# </details>
+
+# %% [markdown]
+# ## Run: the Trainer as it comes
+#
+# The same epoch, with nothing set but what has to be: rows of an update, epochs, and where nothing is written.
+
+# %% tags=["given"]
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+quiet = {"output_dir": "trainer_output", "report_to": "none", "save_strategy": "no", "disable_tqdm": True}
+quiet |= {"logging_strategy": "no", "dataloader_pin_memory": False}
+
+
+def run_trainer(model, rows: int = 8, **arguments) -> Trainer:
+    """Train one epoch with the Trainer; what is not among the arguments has the Trainer's default."""
+    arguments = {"per_device_train_batch_size": rows, "num_train_epochs": 1, **quiet, **arguments}
+    trainer = Trainer(model, TrainingArguments(**arguments), train_dataset=pairs)
+    trainer.remove_callback(PrinterCallback)  # it prints a line for each run
+    trainer.train()
+    return trainer
+
+
+# %%
+from grader import draw_curves
+
+as_it_comes = run_trainer(make_pair_classifier(), logging_strategy="steps", logging_steps=1)
+curves = {"Trainer as it comes": [entry["loss"] for entry in as_it_comes.state.log_history if "loss" in entry]}
+if raw_losses:
+    curves["raw loop"] = raw_losses
+title = "Loss of each update, 8 rows each"
+draw_curves(range(1, 9), curves, title=title, x_label="update", y_label="loss before the update")
+
+# %% [markdown]
+# Both begin with the same weights. The losses differ at the first update already: the rows are other rows. Eight
+# updates do not say which run is better. They say that it is not the same run.
+#
+# Which of the defaults did it? One at a time. The baseline is a Trainer that is set to be your loop. Each of the next
+# runs turns **one** default back on. The number is the distance at which it ends: 0 is the same weights, 1 is as far
+# away as no training at all.
+
+# %%
+from grader import measure_weight_distance
+
+as_the_loop = {"optim": "sgd", "learning_rate": 0.01, "weight_decay": 0.0, "lr_scheduler_type": "constant"}
+as_the_loop |= {"max_grad_norm": 0.0, "train_sampling_strategy": "sequential"}
+start, baseline = make_pair_classifier(), make_pair_classifier()
+baseline_trainer = run_trainer(baseline, **as_the_loop)
+
+# %%
+defaults = {
+    "random sampling": {"train_sampling_strategy": "random"},
+    "clipping at 1.0": {"max_grad_norm": 1.0},
+    "linear schedule": {"lr_scheduler_type": "linear"},
+    "AdamW at 5e-5": {"optim": "adamw_torch_fused", "learning_rate": 5e-5},
+}
+predicted = look(breaking_defaults, 8, 53.6) or {}
+for name, change in defaults.items():
+    model = make_pair_classifier()
+    run_trainer(model, **as_the_loop | change)
+    guess = next((value for key, value in predicted.items() if key in name), "-")
+    print(f"{name:<16} distance {measure_weight_distance(model, baseline, start):.2f}   you predicted: {guess}")
+print(f"all of them      distance {measure_weight_distance(as_it_comes.model, baseline, start):.2f}")
+
+# %% [markdown]
+# **Investigate.** Each of the four alone breaks the run.
+#
+# - *Random sampling.* Every update sees other rows.
+# - *Clipping.* The first gradient has a norm of 53.6 and is scaled down to 1. So the first update goes a fiftieth of
+#   the way.
+# - *The schedule.* The eight rates add up to 4.5 rates instead of 8. Yet the distance is small: the first updates go
+#   furthest here, and they keep almost the whole rate.
+# - *AdamW* at 5e-5 makes small steps. Next to the way that the loop went, it has hardly left the start.
+
+# %% [markdown]
+# A distance of 1 does not say that a run is worse. It says that it shares next to nothing with the baseline. Your own
+# loop should stand at 0, or at a rounding error. The next cell measures that.
+
+# %%
+first_update = make_pair_classifier()
+first_update(**batch).loss.backward()
+norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in first_update.parameters()])
+print(f"norm of the first gradient: {norm:.1f}")
+if raw_losses:
+    print(f"raw loop: distance {measure_weight_distance(raw_model, baseline, start):.2g}")
+one_update, one_update_shuffled = make_pair_classifier(), make_pair_classifier()
+run_trainer(one_update, rows=64, **as_the_loop)
+run_trainer(one_update_shuffled, rows=64, **as_the_loop | {"train_sampling_strategy": "random"})
+print(f"one update, random sampling: distance {measure_weight_distance(one_update_shuffled, one_update, start):.0e}")
+
+# %% [markdown]
+# **Modify.** The last line above is one update of all 64 rows: the order leaves a rounding error. In its run, replace
+# `{"train_sampling_strategy": "random"}` by `{"lr_scheduler_type": "linear"}`, then by `{"max_grad_norm": 1.0}`.
+# Before you run it: which of the two gives a distance of 0?
+#
+# <details><summary>Answer</summary>
+# The schedule: update 0 of 1 uses the whole rate. Clipping does not care for the number of updates.
+# </details>
+
+# %% [markdown]
+# **The fifth default** hides behind AdamW. `torch.optim.AdamW` decays weights by 0.01, the Trainer by 0.0. And a sixth
+# difference is none: the Trainer's AdamW is *fused*, one kernel for all steps of an update. Which of the two is real?
+# The next cell shows how far each ends from an AdamW that is neither fused nor decayed.
+
+# %%
+for dtype in (torch.float32, torch.float64):
+    adamw = as_the_loop | {"optim": "adamw_torch", "learning_rate": 5e-5}
+    begin, plain, fused, decayed = (make_pair_classifier().to(dtype) for _ in range(4))
+    run_trainer(plain, **adamw)
+    run_trainer(fused, **adamw | {"optim": "adamw_torch_fused"})
+    run_trainer(decayed, **adamw | {"weight_decay": 0.01})
+    distances = [measure_weight_distance(model, plain, begin) for model in (fused, decayed)]
+    print(f"{dtype!s:<14} fused {distances[0]:.1e}   weight decay 0.01 {distances[1]:.1e}")
+
+# %% [markdown]
+# In float32 both look alike. In float64 one of them vanishes: **a difference that shrinks with the precision is
+# rounding; one that stays is another computation.**
+#
+# Rounding is this large only because AdamW divides a gradient by its own size. Some gradients here are zero but for
+# rounding, and AdamW makes a full step of them. So equality is judged under SGD in this course.
+
+# %% [markdown]
+# ## Write: the same weights in two more forms
+#
+# **Accelerate** leaves the loop to you. Three things differ, with `accelerator` an `Accelerator()` made once:
+#
+# | raw PyTorch | Accelerate |
+# |---|---|
+# | `model.to(device)` once, `values.to(device)` for each batch | `accelerator.prepare(model, optimizer, loader)` once |
+# | `loss.backward()` | `accelerator.backward(loss)` |
+#
+# `prepare` returns model, optimizer and loader, in this order. You use what it returns from then on: the model is on
+# the device, and the loader brings every batch there. `backward` does what `loss.backward()` did, and later in this
+# course more: it scales the loss, or divides it.
+
+# %% [markdown]
+# **The Trainer** takes everything as arguments.
+#
+# | argument | default | also |
+# |---|---|---|
+# | `per_device_train_batch_size` | 8 | |
+# | `num_train_epochs` | 3 | |
+# | `learning_rate` | 5e-5 | |
+# | `optim` | `"adamw_torch_fused"` | `"sgd"`, `"adamw_torch"`, ... |
+# | `weight_decay` | 0.0 | |
+# | `lr_scheduler_type` | `"linear"` | `"constant"`, ... |
+# | `max_grad_norm` | 1.0 | 0.0 clips nothing |
+# | `train_sampling_strategy` | `"random"` | `"sequential"` |
+#
+# It makes its optimizer from `optim`. Or you hand it your own: `Trainer(..., optimizers=(optimizer, None))`. Then
+# `optim`, `learning_rate` and `weight_decay` are not used, while the schedule still is: the `None` is its place.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+
+from grader import check_accelerate_run, check_trainer_run
+
+# %% [markdown]
+# **Exercise.** Train one model in each form. Both end in the weights that a raw loop with SGD would reach.
+#
+# *Contract.* The models are equal at the start. Each sees every row once in each epoch, always in order, `rows` at a
+# time; the last update of an epoch may have fewer. The learning rate stays constant, and nothing is clipped. The
+# Accelerate model is trained by a loop whose model, optimizer and loader are prepared. `quiet` holds arguments for
+# the Trainer that change no weight. Nothing is returned. It is judged by the gradient before every update, and by the
+# weights; on two epochs too. To check the Accelerate half first, leave the Trainer's out.
+
+
+# %% exercise="train_with_libraries"
+def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float, epochs: int):
+    """Train one model in a loop with Accelerate and one with the Trainer, both as a raw loop with SGD would.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate: model, optimizer and loader prepared, backward by the
+            accelerator; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of each update; the last update of an epoch may have fewer.
+        learning_rate: Of SGD, constant.
+        epochs: How often every row is seen, each time in the same order.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for _ in range(epochs):
+        for batch in loader:
+            optimizer.zero_grad()
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
+    run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
+    run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+    run |= {"train_sampling_strategy": "sequential"}
+    Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_distances():
+    with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
+    train_with_libraries(with_accelerate, with_trainer, pairs, 8, 0.01, 1)
+    for name, model in {"Accelerate": with_accelerate, "Trainer": with_trainer}.items():
+        print(f"{name:<10} distance {measure_weight_distance(model, baseline, start):.2g}")
+
+
+look(report_distances)  # the Trainer prints a line of its own
+
+# %% check="check_accelerate_run" points=2
+check_accelerate_run(train_with_libraries)
+
+# %% check="check_trainer_run" points=2
+check_trainer_run(train_with_libraries)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: for Accelerate, take your raw loop and exchange three lines; which line does `prepare` make needless?<br>
+# Then: for the Trainer, go through the table of its arguments and decide each line for your loop.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: what do you lose when the Trainer writes the loop?</summary>
+# The places where you could look: it decides order, clipping, schedule, optimizer and device, and only the arguments
+# tell.
+# </details>
+
+# %% [markdown]
+# ## The price
+#
+# Ease is paid with control. What each form hides:
+#
+# | | raw PyTorch | Accelerate | Trainer |
+# |---|---|---|---|
+# | order of the rows | you | you | random |
+# | batch to the device | you | hidden | hidden |
+# | train mode | you | you | hidden |
+# | backward | you | hidden: may scale and divide | hidden |
+# | clipping | you | you | 1.0 |
+# | optimizer | you | you, wrapped | AdamW, 5e-5 |
+# | schedule | you | you | linear to 0 |
+# | several devices, 16 bits | you | arguments | arguments |
+# | logs, checkpoints, evaluation | you | you | arguments |
+
+# %% [markdown]
+# And in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer than your loop, and
+# by which factor?
+
+# %%
+from grader import measure_step_time
+
+timed_model = make_pair_classifier().to(device)
+
+
+def raw_form():
+    train_raw(timed_model, pairs, 8, 0.01)
+
+
+def trainer_form():
+    run_trainer(timed_model, **as_the_loop)
+
+
+if raw_losses:
+    print(measure_step_time(raw_form, trainer_form, run_count=3, warm_up_count=1))
+
+# %% [markdown]
+# The Trainer pays for its set-up, its callbacks and its bookkeeping, once for a run and a little for each update. On
+# so small a model that shows. An update of a large model takes seconds, and the same bookkeeping is lost in it.
+#
+# **So choose by what you need to see.** This course writes each technique in raw PyTorch first, where nothing is
+# hidden. Then it shows the argument that does the same.
+
+# %% [markdown]
+# ## Three drivers of efficiency
+#
+# A run can be too large, too slow, or waiting. Each technique of the course spends one of the three to save another.
+#
+# - **Memory: does it fit?** 01 where memory goes, 02 accumulation, 03 checkpointing, 06 to 08 optimizers, 18 sharding,
+#   19 offloading, 20 quantization.
+# - **Computation: is the device busy with useful work?** 04 and 05 number formats, 10 where time goes, 11 data
+#   loading, 12 attention, 13 compilation, 21 distillation, 22 experts.
+# - **Communication: what do devices wait for?** 14 collectives, 15 data parallel, 16 local SGD, 17 pipelines.
+#
+# Lessons 09, 23 and 24 are about the run as a whole.
+
+# %% [markdown] tags=["further"]
+# ## Further: the instrument itself
+#
+# `measure_weight_distance` told you how far apart two runs ended. Would any comparison do? Look how far weights move.
+
+# %% tags=["given"]
+from grader import check_relative_distance
+
+
+def flatten(model) -> torch.Tensor:
+    """All parameters of a model, in one vector on the CPU."""
+    return torch.cat([parameter.detach().cpu().flatten() for parameter in model.parameters()])
+
+
+# %%
+before, after, after_defaults = (flatten(model) for model in (start, baseline, as_it_comes.model))
+print(f"the loop moved the weights by {(after - before).norm() / before.norm():.1%} of their norm")
+print(f"the Trainer as it comes: {(after_defaults - before).norm() / before.norm():.1%}")
+print(f"torch.allclose says that it did not train: {torch.allclose(after_defaults, before, atol=1e-3)}")
+
+# %% [markdown]
+# A comparison with the size of the weights calls no training at all 99 % equal. `torch.allclose` with a tolerance of
+# 0.001 cannot tell the Trainer's model from its start. An instrument for equality has to divide by the **movement**.
+
+# %% [markdown]
+# **Exercise.** Write the distance yourself.
+#
+# *Contract.* All parameters count, also those that are frozen. Put their differences into one long vector and take
+# its norm. Divide by the same norm between `reference` and `start`. Return a number. If the reference has not moved at
+# all, raise a `ValueError` with a text that explains it. Write it by hand: without `measure_weight_distance`.
+
+
+# %% exercise="relative_distance"
+def relative_distance(model, reference, start) -> float:
+    """How far apart two trained models ended, relative to how far the reference moved, by hand.
+
+    All parameters count once, frozen ones too; buffers do not. The models stay as they are.
+
+    Args:
+        model: A trained model.
+        reference: Another one, of the same shape, trained from the same start.
+        start: The weights that both began with, as a model.
+
+    Returns:
+        Norm of the difference of all parameters of `model` and `reference`, over the norm of that of `reference`
+        and `start`, as a plain number.
+
+    Raises:
+        ValueError: if the reference has not moved.
+    """
+    ### BEGIN SOLUTION
+    moved = (flatten(reference) - flatten(start)).norm()
+    if moved == 0:
+        raise ValueError("the reference has not moved: train it first")
+    return float((flatten(model) - flatten(reference)).norm() / moved)
+    ### END SOLUTION
+
+
+# %%
+print(f"no training at all: distance {look(relative_distance, start, baseline, start)}")
+
+# %% check="check_relative_distance" points=1
+check_relative_distance(relative_distance)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what does `flatten` give you, and what do you subtract from what?<br>
+# Then: for a model that equals `start`, numerator and denominator have to be the same number.
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# Slides on efficient training print this loop many times over. It trains a classifier on padded sentence pairs. The
+# model comes from `from_pretrained`, which returns it in eval mode.
+#
+# ```python
+# for batch in dataloader:
+#     inputs, targets = batch["input_ids"], batch["labels"]
+#     outputs = model(inputs, labels=targets)
+#     loss = outputs.loss
+#     accelerator.backward(loss)
+#     optimizer.step()
+#     optimizer.zero_grad()
+# ```
+#
+# It runs, and the loss falls. Compare its inputs with the columns of a batch. What does the model attend to? And what
+# does it do with its dropout?
+
+# %% [markdown]
+# **Exercise.** Repair it.
+#
+# *Contract.* One epoch of plain SGD: one forward and one update for each `rows` rows, in order, with the gradient of
+# these rows. During every forward the model is in train mode. With Accelerate or without, and not by the Trainer.
+
+# %% tags=["given"]
+from grader import check_repaired_loop
+
+
+# %% exercise="train_repaired"
+def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
+    """The published loop, repaired: one epoch with plain SGD.
+
+    Args:
+        model: A classifier as from_pretrained returns it.
+        dataset: Rows as the model takes them; short pairs are padded.
+        rows: Rows of each update; the last update may have fewer.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    loader = DataLoader(dataset, batch_size=rows)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    model.train()
+    for batch in loader:
+        outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
+        accelerator.backward(outputs.loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+def report_repaired():
+    model = make_pair_classifier().to(device).eval()
+    train_repaired(model, pairs, 8, 0.01)
+    print(f"distance to the baseline {measure_weight_distance(model, baseline, start):.2g}")
+
+
+look(report_repaired)
+
+# %% check="check_repaired_loop" points=1
+check_repaired_loop(train_repaired)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: print the columns of one batch and tick those that the loop hands on.<br>
+# Then: which line of your own loop, before the first batch, has no counterpart here?
+# </details>
+# <details><summary>What the published loop does</summary>
+# Without a mask, every sentence attends to padding. Without token types, both sentences are the first one. In eval
+# mode, dropout is off for the whole training.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Which defaults of the Trainer break equality with a plain loop?</summary>
+# Random sampling, clipping at 1.0, the linear schedule, AdamW at 5e-5; and within AdamW its weight decay of 0.0.
+# </details>
+# <details><summary>How do you tell rounding from another computation?</summary>
+# Run both in float64: rounding shrinks, another computation stays.
+# </details>
+# <details><summary>What do you change in a raw loop for Accelerate?</summary>
+# Prepare model, optimizer and loader, and call `accelerator.backward`.
+# </details>
+#
+# **Takeaway: a default is a decision; what is not set is still chosen.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 01, where memory goes.
+
+# %% [markdown]
+# **Sources**
+# - [Trainer][trainer]: `TrainingArguments` and its defaults.
+# - [Accelerate, quick tour][tour]: `prepare` and `backward`.
+# - [PyTorch, AdamW][adamw]: weight decay 0.01, and the fused implementation.
+# - *Efficient AI Model Training with PyTorch*, slides: ease against control, the three drivers, the loop of the bug
+#   hunt.
+#
+# [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
+# [tour]: https://huggingface.co/docs/accelerate/quicktour
+# [adamw]: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html

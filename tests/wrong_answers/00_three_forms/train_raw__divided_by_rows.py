@@ -1,0 +1,15 @@
+# Source: the habit of averaging a loss over the batch
+# The mean is divided by the rows once more.
+def train_raw(model, dataset, rows: int, learning_rate: float) -> list[float]:
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    losses = []
+    model.train()
+    for batch in DataLoader(dataset, batch_size=rows):
+        batch = {name: values.to(model.device) for name, values in batch.items()}
+
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        (loss / rows).backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

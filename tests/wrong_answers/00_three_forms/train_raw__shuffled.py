@@ -1,0 +1,13 @@
+# Source: every tutorial on DataLoader: shuffle=True for training
+# The rows are drawn at random.
+def train_raw(model, dataset, rows: int, learning_rate: float) -> list[float]:
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    losses = []
+    model.train()
+    for batch in DataLoader(dataset, batch_size=rows, shuffle=True):
+        optimizer.zero_grad()
+        loss = model(**{name: values.to(model.device) for name, values in batch.items()}).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses

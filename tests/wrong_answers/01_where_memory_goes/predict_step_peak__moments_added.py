@@ -1,0 +1,10 @@
+# Source: a likely slip: the peak as the sum of all that the step ever holds
+# Two moments that follow each other are added.
+def predict_step_peak(blocks: int, width: int, hidden: int, batch: int) -> int:
+    parameters = blocks * (2 * width * hidden + width + hidden)
+    state = 2 * parameters + 4 * blocks
+    held_always = parameters + state + batch * width
+    activations = blocks * batch * (2 * hidden + width)
+    backward_buffers = batch * hidden + width * hidden + width + 2
+    update_buffers = 2 * width * hidden + hidden
+    return 4 * (held_always + activations + backward_buffers) + 4 * (held_always + parameters + update_buffers)
