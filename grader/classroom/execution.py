@@ -7,16 +7,17 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from grader.units import MIB
+
+from .forked import ForkServerError
+from .workers import fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
 CHANGED = "changed"  # the kernel no longer runs what it is sent
@@ -81,7 +82,13 @@ class CannotRun(Exception):
 
 
 def run_apart(
-    notebook: str, limits: Limits, environment: Mapping[str, str], support: Path | None, kernel: str
+    notebook: str,
+    limits: Limits,
+    environment: Mapping[str, str],
+    support: Path | None,
+    kernel: str,
+    *,
+    is_forked: bool = False,
 ) -> Execution:
     """Run a notebook in a process of its own, in an empty folder of its own.
 
@@ -91,6 +98,7 @@ def run_apart(
         environment: What the kernel finds in its environment.
         support: Folder whose files, without notebooks, lie beside the notebook; None for none.
         kernel: The kernel's name; "" for the one that the notebook names.
+        is_forked: Whether worker and kernel are forked from processes that have imported what they need.
 
     Returns:
         What its cells did; also when the process was killed in the middle.
@@ -102,7 +110,10 @@ def run_apart(
     for attempt in (1, 2):
         with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
             _copy_support(support, Path(folder))
-            messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment)
+            try:
+                messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment, is_forked)
+            except ForkServerError as error:
+                messages, complaint = [], str(error)
         if any("started" in message for message in messages):
             return _collect(messages, limits)
         if attempt == 2:
@@ -117,24 +128,17 @@ def _copy_support(support: Path | None, folder: Path) -> None:
 
 
 def _talk_to_worker(
-    job: dict[str, Any], limits: Limits, environment: Mapping[str, str]
+    job: dict[str, Any], limits: Limits, environment: Mapping[str, str], is_forked: bool
 ) -> tuple[list[dict[str, Any]], str]:
     """Start the worker, send it the job, and read its lines until it ends or its time is over."""
-    command = [sys.executable, "-P", "-m", "grader.classroom.worker"]
+    start = fork_worker if is_forked else start_worker
     with tempfile.TemporaryFile() as complaints:
-        worker = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=complaints,
-            env={**environment, "PYTHONPATH": _import_path(environment)},
-            start_new_session=True,
-        )
+        worker, stdin, stdout = start(environment, complaints)
         timer = threading.Timer(limits.notebook_seconds + GRACE_SECONDS, worker.kill)
         timer.start()
         messages: list[dict[str, Any]] = []
         try:
-            messages = _read_messages(worker, json.dumps(job).encode())
+            messages = _read_messages(stdin, stdout, json.dumps(job).encode())
         finally:
             timer.cancel()
             worker.kill()
@@ -144,19 +148,12 @@ def _talk_to_worker(
         return messages, complaints.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
 
 
-def _import_path(environment: Mapping[str, str]) -> str:
-    """Return PYTHONPATH with this very package first."""
-    package = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join(path for path in (package, environment.get("PYTHONPATH", "")) if path)
-
-
-def _read_messages(worker: subprocess.Popen[bytes], job: bytes) -> list[dict[str, Any]]:
-    assert worker.stdin is not None and worker.stdout is not None
-    with contextlib.suppress(BrokenPipeError), worker.stdin as stdin:
+def _read_messages(stdin: IO[bytes], stdout: IO[bytes], job: bytes) -> list[dict[str, Any]]:
+    with contextlib.suppress(BrokenPipeError), stdin:
         stdin.write(job)
     messages: list[dict[str, Any]] = []
     left_bytes = LARGEST_RESULT_BYTES
-    with worker.stdout as stdout:
+    with stdout:
         while left_bytes > 0 and (line := stdout.readline(left_bytes)):
             left_bytes -= len(line)
             with contextlib.suppress(ValueError):  # a worker that is killed leaves half a line

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,9 @@ class RunCells(ClassroomStep):
     run_demonstrations = Bool(True, help="Run cells of the lesson that are not given, answered or graded.").tag(
         config=True
     )
+    is_forked = Bool(
+        sys.platform == "linux", help="Fork kernels from a process that has imported the course's libraries."
+    ).tag(config=True)
     kernel_name = Unicode("", help="Kernel to run; empty for the one that the master names.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
@@ -134,6 +138,7 @@ class RunCells(ClassroomStep):
             kernel_environment(os.environ, seed),
             self.folder() / "source" / lesson,
             self.kernel_name,
+            is_forked=self.is_forked,
         )
 
 

@@ -13,6 +13,7 @@ import secrets
 import sys
 import time
 from collections.abc import Callable
+from queue import Empty
 from typing import Any
 
 # jsonschema compiles a grammar of web addresses when it finds this package: two seconds that no notebook needs.
@@ -27,11 +28,13 @@ from nbformat.notebooknode import NotebookNode  # noqa: E402
 from grader.units import MIB  # noqa: E402
 
 from .execution import CHANGED, DIED, ERROR, FINISHED, OK, TIMEOUT  # noqa: E402
+from .provisioner import ForkProvisioner  # noqa: E402
 
 CELL_OUTPUT_BYTES = MIB
 NOTEBOOK_OUTPUT_BYTES = 16 * MIB
 OUTPUT_MESSAGES = {"stream", "display_data", "execute_result", "update_display_data", "error"}
 TIMEOUT_NAME = "CellTimeoutError"
+HEARING_SECONDS = 0.1
 # `quit()` ends a learner's session; in grading it must not end the kernel before the checks.
 PREAMBLE = "get_ipython().ask_exit = lambda: None"
 TIMED_OUT = "lean_training_timed_out"  # only in the reply that nbclient makes up itself
@@ -53,6 +56,28 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             if self.cell_output_bytes > CELL_OUTPUT_BYTES or self.notebook_output_bytes > NOTEBOOK_OUTPUT_BYTES:
                 return None
         return super().process_message(msg, cell, cell_index)
+
+    async def async_start_new_kernel_client(self) -> Any:
+        """Connect to the kernel; one that was forked listens already, so no time is spent on asking again."""
+        if not isinstance(self.km.provisioner, ForkProvisioner):
+            return await super().async_start_new_kernel_client()
+        self.kc = self.km.client()
+        self.kc.start_channels()
+        await asyncio.wait_for(_hears_kernel(self.kc), self.startup_timeout)
+        self.kc.allow_stdin = False
+        return self.kc
+
+
+async def _hears_kernel(client: Any) -> None:
+    """Wait until what the kernel publishes arrives: a subscription takes effect a moment after it was made."""
+    while True:
+        request = client.kernel_info()
+        with contextlib.suppress(Empty):
+            while True:
+                message = await client.get_iopub_msg(timeout=HEARING_SECONDS)
+                is_idle = message["content"].get("execution_state") == "idle"
+                if is_idle and message["parent_header"].get("msg_id") == request:
+                    return
 
 
 class NotebookRun:
@@ -164,6 +189,12 @@ def _place(cell: NotebookNode) -> str:
     if name and not name.startswith("given_"):
         return f"the cell of {name}"
     return "a cell of the learner's own" if str(cell.get("id", "")).startswith("own-") else "a cell of the lesson"
+
+
+def run_forked(*, ready: Callable[[], None]) -> None:
+    """Run as a process that a fork server has forked."""
+    ready()
+    main()
 
 
 def main() -> None:

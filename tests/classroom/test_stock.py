@@ -16,6 +16,8 @@ from nbgrader.api import Gradebook
 from small_class import NOISY, copied, release_of, tagged, without
 from small_course import LESSON, answer, from_colab, hand_in, solved
 
+from grader.classroom.servers import PROVISIONER, PROVISIONER_VARIABLE
+
 pytestmark = pytest.mark.slow
 
 
@@ -71,7 +73,11 @@ def test_nbgrader_validates_the_solved_notebook(stock_room: Path) -> None:
     assert "Success! Your notebook passes all the tests." in said
 
 
-def test_nbgraders_own_steps_are_hardened_too(new_room: Callable[[], Path]) -> None:
+@pytest.mark.parametrize("provisioner", ["local-provisioner", PROVISIONER])
+def test_nbgraders_own_steps_are_hardened_too(
+    new_room: Callable[[], Path], monkeypatch: pytest.MonkeyPatch, provisioner: str
+) -> None:
+    monkeypatch.setenv(PROVISIONER_VARIABLE, provisioner)
     room = new_room()
     path = room / "nbgrader_config.py"
     path.write_text(

@@ -1,0 +1,39 @@
+"""What a forked process does to become an IPython kernel. It runs beside a learner's code, in the fork."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
+
+
+def run_kernel(arguments: list[str], *, ready: Callable[[], None]) -> None:
+    """Run a kernel until it is asked to end.
+
+    Args:
+        arguments: Those of ipykernel_launcher, the connection file among them.
+        ready: Called when the kernel listens.
+    """
+    from ipykernel.kernelapp import IPKernelApp
+
+    sys.argv = ["ipykernel_launcher", *arguments]
+    _settle_libraries()
+    application = IPKernelApp.instance()
+    application.parent_handle = 1  # nobody to watch: the fork server ends the kernel
+    application.initialize(arguments)
+    ready()
+    application.start()
+
+
+def _settle_libraries() -> None:
+    """Make what the fork has imported look as if it were imported here: threads, figures, random numbers."""
+    threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
+    torch, matplotlib, numpy = (sys.modules.get(name) for name in ("torch", "matplotlib", "numpy"))
+    if torch is not None:
+        torch.set_num_threads(threads)
+    if matplotlib is not None:
+        matplotlib.rcParams["backend"] = os.environ.get("MPLBACKEND") or INLINE_BACKEND
+    if numpy is not None:
+        numpy.random.seed()

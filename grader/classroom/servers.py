@@ -1,0 +1,54 @@
+"""The fork servers of this process: one for kernels, one for the workers that talk to them."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Sequence
+
+from .forked import ForkServer
+
+PROVISIONER = "lean-training-fork"
+PROVISIONER_VARIABLE = "JUPYTER_DEFAULT_PROVISIONER_NAME"
+SERVER_VARIABLE = "LEAN_TRAINING_FORK_SERVER"
+# What a learner's notebook imports, and nothing that judges it.
+KERNEL_MODULES = (
+    "ipykernel.kernelapp",
+    "ipykernel.ipkernel",
+    "torch",
+    "torch.optim",
+    "torch.utils.data",
+    "torch._subclasses.fake_tensor",
+    "matplotlib.figure",
+    "accelerate",
+    "datasets",
+    "transformers",
+    "transformers.trainer",
+    "transformers.models.bert.modeling_bert",
+    "transformers.models.distilbert.modeling_distilbert",
+    "grader.meters.measurement",
+)
+WORKER_MODULES = ("grader.classroom.worker", "jupyter_client.provisioning", "grader.classroom.provisioner")
+
+_servers: dict[Sequence[str], ForkServer] = {}
+_starting = threading.Lock()
+
+
+def kernel_server() -> ForkServer:
+    """Return the server that forks kernels; the first call starts it."""
+    return _running(KERNEL_MODULES)
+
+
+def worker_server() -> ForkServer:
+    """Return the server that forks workers; the first call starts it."""
+    return _running(WORKER_MODULES)
+
+
+def _running(modules: Sequence[str]) -> ForkServer:
+    """Return the server for these modules. One that a submission has killed is replaced."""
+    with _starting:
+        server = _servers.get(modules)
+        if server is None or not server.is_alive:
+            server = _servers[modules] = ForkServer(modules)
+            atexit.register(server.close)
+        return server
