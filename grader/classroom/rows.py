@@ -27,7 +27,7 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     """
     execution, told, final = result["execution"], result["told"], result["final"]
     status = STOPPED if execution.end in (DIED, TIMEOUT) else GRADED
-    reasons = [execution.reason] if status == STOPPED else []
+    reasons = [execution.reason] if execution.reason else []
     if told["unreadable"]:
         status, reasons = UNREADABLE, [told["unreadable"]]
     reasons += [*submission.notes, *told["notes"]]

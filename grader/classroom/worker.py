@@ -35,6 +35,8 @@ NOTEBOOK_OUTPUT_BYTES = 16 * MIB
 OUTPUT_MESSAGES = {"stream", "display_data", "execute_result", "update_display_data", "error"}
 TIMEOUT_NAME = "CellTimeoutError"
 HEARING_SECONDS = 0.1
+LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
+MOST_DEATHS = 3  # of kernels, before the rest of a notebook is given up
 # `quit()` ends a learner's session; in grading it must not end the kernel before the checks.
 PREAMBLE = "get_ipython().ask_exit = lambda: None"
 TIMED_OUT = "lean_training_timed_out"  # only in the reply that nbclient makes up itself
@@ -119,8 +121,7 @@ class NotebookRun:
     async def run(self) -> None:
         """Run the cells until the end, the death of the kernel, or the end of the time."""
         async with self.client.async_setup_kernel(cwd=self.folder):
-            self.emit({"started": getattr(self.client.km.provisioner, "pid", None) or 0})
-            await self.client.async_wait_for_reply(self.client.kc.execute(PREAMBLE, silent=True))
+            await self._greet_kernel()
             self.deadline = time.monotonic() + self.notebook_seconds
             end, reason = await self._run_cells()
             if end != FINISHED:
@@ -128,12 +129,20 @@ class NotebookRun:
                     await self.client.km.shutdown_kernel(now=True)
         self.emit({"end": end, "reason": reason})
 
+    async def _greet_kernel(self) -> None:
+        self.emit({"started": getattr(self.client.km.provisioner, "pid", None) or 0})
+        await self.client.async_wait_for_reply(self.client.kc.execute(PREAMBLE, silent=True))
+
     async def _run_cells(self) -> tuple[str, str]:
+        """Run every cell; return how that ended, and the deaths on the way."""
+        good: list[NotebookNode] = []
+        deaths: list[str] = []
         for index, cell in enumerate(list(self.client.nb.cells)):
             if cell.cell_type != "code" or not cell.source.strip():
                 continue
             if time.monotonic() >= self.deadline:
-                return TIMEOUT, f"all cells together took longer than {self.notebook_seconds} s, before {_place(cell)}"
+                deaths.append(f"all cells together took longer than {self.notebook_seconds} s, before {_place(cell)}")
+                return TIMEOUT, "; ".join(deaths)
             started = time.monotonic()
             is_canary_back = await self._canary_returns(cell)
             state = await self._run_cell(cell, index)
@@ -144,14 +153,46 @@ class NotebookRun:
             state = TIMEOUT if is_stuck else state
             self.emit({"cell": {"index": index, "state": state, "seconds": seconds, "outputs": outputs}})
             if is_stuck:
-                return TIMEOUT, f"{_place(cell)} took longer than {self.cell_seconds} s and could not be interrupted"
-            if state == DIED:
-                return DIED, f"the kernel died in {_place(cell)}"
-        return FINISHED, ""
+                deaths.append(f"{_place(cell)} took longer than {self.cell_seconds} s and could not be interrupted")
+            elif state == DIED:
+                deaths.append(f"the kernel died in {_place(cell)}")
+            elif state == OK and not _is_graded(cell):
+                good.append(cell)
+            if (is_stuck or state == DIED) and not await self._start_afresh(good, len(deaths)):
+                return TIMEOUT if is_stuck else DIED, "; ".join(deaths)
+        return FINISHED, "; ".join(deaths)
+
+    async def _start_afresh(self, good: list[NotebookNode], deaths: int) -> bool:
+        """Start a new kernel and run the good cells again; one that ends it now is no longer good.
+
+        Returns:
+            Whether a kernel stands for the rest of the notebook.
+        """
+        while deaths <= MOST_DEATHS:
+            await self.client.km.restart_kernel(now=True)
+            await self.client.kc.wait_for_ready(timeout=self.client.startup_timeout)
+            await self._greet_kernel()
+            for cell in good:
+                if not await self._survives(cell):
+                    good.remove(cell)
+                    deaths += 1
+                    break
+            else:
+                return True
+        return False
+
+    async def _survives(self, cell: NotebookNode) -> bool:
+        """Run a cell again and say whether the kernel lives on, also a moment later."""
+        copied = nbformat.v4.new_code_cell(cell.source)
+        self.client.nb.cells.append(copied)
+        if await self._run_cell(copied, len(self.client.nb.cells) - 1) in (DIED, "stuck"):
+            return False
+        await asyncio.sleep(LATE_DEATH_SECONDS)
+        return bool(await self.client.km.is_alive())
 
     async def _canary_returns(self, cell: NotebookNode) -> bool:
         """Whether the kernel still runs what it is sent: a random line is printed before each graded cell."""
-        if not cell.metadata.get("nbgrader", {}).get("grade"):
+        if not _is_graded(cell):
             return True
         token = secrets.token_hex()
         canary = nbformat.v4.new_code_cell(f"print('{token}')")
@@ -182,6 +223,10 @@ def _keep_error(cell: NotebookNode, reply: dict[str, Any]) -> None:
         name, value = str(reply.get("ename", "Error")), str(reply.get("evalue", ""))
         output = nbformat.v4.new_output("error", ename=name, evalue=value, traceback=[f"{name}: {value}"])
         cell.outputs.append(output)
+
+
+def _is_graded(cell: NotebookNode) -> bool:
+    return bool(cell.metadata.get("nbgrader", {}).get("grade"))
 
 
 def _place(cell: NotebookNode) -> str:

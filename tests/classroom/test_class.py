@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from small_course import LESSON
 
 from grader.classroom.grading import Grading
-from grader.classroom.report import GRADED, STOPPED, UNREADABLE, Row, row_lines
+from grader.classroom.report import GRADED, UNREADABLE, Row, row_lines
 
 Room = tuple[Path, Grading]
 pytestmark = pytest.mark.slow
@@ -30,9 +30,9 @@ pytestmark = pytest.mark.slow
         ("noisy", 5, 4),
         ("squared", 3, 4),
         ("endless", 2, 4),
-        ("exits", 2, 0),
+        ("exits", 2, 4),
         ("quits", 5, 4),
-        ("kills", 2, 0),
+        ("kills", 2, 4),
         ("nan", 5, 0),
         ("half", 5, 2),
         ("reset", 3, 4),
@@ -82,7 +82,7 @@ def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> 
         ("solved", ["pass", "pass", "pass"]),
         ("untouched", ["fail", "fail", "fail"]),
         ("endless", ["pass", "error", "pass"]),
-        ("exits", ["pass", "not_reached", "not_reached"]),
+        ("exits", ["pass", "error", "pass"]),
         ("half", ["pass", "pass", "partial"]),
         ("blanks", ["fail", "fail", "fail"]),
     ],
@@ -91,10 +91,11 @@ def test_each_check_has_a_verdict(rows: dict[str, Row], student: str, verdicts: 
     assert [check["verdict"] for check in rows[student].checks] == verdicts
 
 
-def test_dead_kernel_keeps_what_was_earned_and_says_where_it_died(rows: dict[str, Row]) -> None:
-    assert rows["exits"].status == STOPPED
+def test_dead_kernel_costs_its_own_points_and_the_rest_runs_in_a_new_one(rows: dict[str, Row]) -> None:
+    assert rows["exits"].status == GRADED
     assert "the kernel died in the cell of triple" in rows["exits"].reason
-    assert rows["kills"].status == STOPPED
+    assert rows["kills"].status == GRADED
+    assert "the kernel died" in rows["kills"].reason
 
 
 def test_endless_loop_costs_its_own_points_and_is_named(rows: dict[str, Row]) -> None:
