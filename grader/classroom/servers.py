@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import atexit
+import sys
 import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 from .forked import ForkServer
 
@@ -32,6 +34,14 @@ WORKER_MODULES = ("grader.classroom.worker", "jupyter_client.provisioning", "gra
 
 _servers: dict[Sequence[str], ForkServer] = {}
 _starting = threading.Lock()
+
+
+def can_fork() -> bool:
+    """Whether kernels are forked here by default: on Linux without an NVIDIA GPU.
+
+    A process that has spoken to CUDA must not be forked, and no run on a GPU has shown yet that the server has not.
+    """
+    return sys.platform == "linux" and not Path("/dev/nvidiactl").exists()
 
 
 def kernel_server() -> ForkServer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from .master import master_path, nbgrader_metadata, read_notebook, untouched
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .scoring import Score, score_notebook, unreadable_scores
 from .seeds import classroom_secret, kernel_environment, lesson_seed
+from .servers import can_fork
 
 OURS = "lean_training"  # the key of what one step tells the next, in the notebook's metadata and in the resources
 NOT_RUN = "not_run"
@@ -107,9 +107,9 @@ class RunCells(ClassroomStep):
     run_demonstrations = Bool(True, help="Run cells of the lesson that are not given, answered or graded.").tag(
         config=True
     )
-    is_forked = Bool(
-        sys.platform == "linux", help="Fork kernels from a process that has imported the course's libraries."
-    ).tag(config=True)
+    is_forked = Bool(can_fork(), help="Fork kernels from a process that has imported the course's libraries.").tag(
+        config=True
+    )
     kernel_name = Unicode("", help="Kernel to run; empty for the one that the master names.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
