@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -19,21 +18,6 @@ from grader.device import lesson_device
 Facts = dict[str, Any]
 
 
-@dataclass
-class ForwardRecord:
-    """What each forward of a model was like.
-
-    Attributes:
-        is_training: Whether the model was in train mode.
-        is_autocast: Whether it ran under autocast.
-        has_loss: Whether the output held a loss.
-    """
-
-    is_training: list[bool] = field(default_factory=list)
-    is_autocast: list[bool] = field(default_factory=list)
-    has_loss: list[bool] = field(default_factory=list)
-
-
 def observe_run(case: RunCase, train: Callable[..., Any]) -> tuple[TrainingRecord, Facts, Any]:
     """Call `train(model, dataset, rows, learning_rate)` on a model in eval mode.
 
@@ -41,16 +25,15 @@ def observe_run(case: RunCase, train: Callable[..., Any]) -> tuple[TrainingRecor
         The record of the training, the facts of the forwards, and what `train` returned.
     """
     model = case.make_model().to(lesson_device()).eval()
-    with record_training(model) as record, _record_forwards(model) as forwards:
+    with record_training(model) as record, _watch_losses(model) as has_loss:
         try:
             returned = train(model, case.make_dataset(), case.rows, case.learning_rate)
         except (AttributeError, TypeError):
-            if forwards.has_loss and not forwards.has_loss[-1]:
+            if has_loss and not has_loss[-1]:
                 look_at = "which column of the batch the loss is computed from"
                 fail("labels_left_out", "an output with a loss", "an output whose loss is None", look_at)
             raise
-    facts = {"is_training": forwards.is_training, "is_autocast": forwards.is_autocast}
-    return record, record.facts() | facts, returned
+    return record, record.facts(), returned
 
 
 def require_losses(value: object) -> list[float]:
@@ -70,13 +53,12 @@ def require_losses(value: object) -> list[float]:
 
 
 @contextlib.contextmanager
-def _record_forwards(model: nn.Module) -> Iterator[ForwardRecord]:
-    record = ForwardRecord()
+def _watch_losses(model: nn.Module) -> Iterator[list[bool]]:
+    """Note for each forward whether its output held a loss, and refuse a closure."""
+    has_loss: list[bool] = []
 
-    def after_forward(module: nn.Module, _: Any, output: Any) -> None:
-        record.is_training.append(module.training)
-        record.is_autocast.append(torch.is_autocast_enabled(lesson_device().type))
-        record.has_loss.append(getattr(output, "loss", None) is not None)
+    def after_forward(_: nn.Module, __: Any, output: Any) -> None:
+        has_loss.append(getattr(output, "loss", None) is not None)
 
     def before_update(_: torch.optim.Optimizer, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         closures = [*arguments[1:], *keywords.values()]  # the first is the optimizer itself
@@ -86,7 +68,7 @@ def _record_forwards(model: nn.Module) -> Iterator[ForwardRecord]:
 
     handles = [model.register_forward_hook(after_forward), register_optimizer_step_pre_hook(before_update)]
     try:
-        yield record
+        yield has_loss
     finally:
         for handle in handles:
             handle.remove()

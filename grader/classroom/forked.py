@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,7 +50,11 @@ class ForkServer:
             start_new_session=True,
         )
         assert self._process.stdout is not None
-        if self._process.stdout.readline().strip() != b"ready":
+        timer = threading.Timer(START_SECONDS, self._process.kill)
+        timer.start()
+        is_ready = self._process.stdout.readline().strip() == b"ready"
+        timer.cancel()
+        if not is_ready:
             self._complaints.seek(0)
             reason = self._complaints.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
             self.close()
@@ -146,10 +151,17 @@ class ForkedProcess:
             self._connection.close()
 
     def wait_until_ready(self) -> bool:
-        """Wait until the process says that it is ready; return False if it ended before."""
+        """Wait until the process says that it is ready; return False if it ended before.
+
+        Raises:
+            ForkServerError: if it does neither.
+        """
         while not self.is_ready and self.returncode is None:
             self._connection.settimeout(ANSWER_SECONDS)
-            self._take(self._next_message())
+            try:
+                self._take(self._next_message())
+            except TimeoutError as error:
+                raise ForkServerError(f"process {self.pid} is not ready after {ANSWER_SECONDS} s") from error
         return self.is_ready
 
     def poll(self) -> int | None:

@@ -36,4 +36,4 @@ def measure_weight_distance(model: nn.Module, reference: nn.Module, start: nn.Mo
 
 def _flat(model: nn.Module) -> Tensor:
     """Return all parameters in one vector of float64 on the CPU."""
-    return torch.cat([parameter.detach().cpu().double().flatten() for parameter in model.parameters()])
+    return nn.utils.parameters_to_vector(model.parameters()).detach().cpu().double()

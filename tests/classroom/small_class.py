@@ -72,6 +72,13 @@ def with_cell(notebook: NotebookNode, source: str, *, before: str) -> NotebookNo
     return changed
 
 
+def with_cells(notebook: NotebookNode, sources: list[str], *, before: str) -> NotebookNode:
+    """Insert cells of the learner's own, in their order."""
+    for source in sources:
+        notebook = with_cell(notebook, source, before=before)
+    return notebook
+
+
 def fill(room: Path) -> None:
     """Hand in every case; the student's name says which."""
     release = release_of(room)
@@ -87,6 +94,7 @@ def fill(room: Path) -> None:
         "squared": answer(done, "double", "def double(number):\n    return number * number"),
         "endless": answer(done, "triple", "while True: pass"),
         "exits": answer(done, "triple", "import os\nos._exit(0)"),
+        "dies_often": with_cells(done, 4 * ["import os\nos._exit(0)"], before="check_triple"),
         "quits": answer(done, "double", "def double(number):\n    return 2 * number\nquit()"),
         "kills": answer(done, "triple", "import os\nos.kill(os.getppid(), 9)"),
         "nan": answer(done, "guess", "def guess():\n    return float('nan')"),

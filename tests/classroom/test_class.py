@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 from small_course import LESSON
 
 from grader.classroom.grading import Grading
-from grader.classroom.report import GRADED, UNREADABLE, Row, row_lines
+from grader.classroom.report import GRADED, STOPPED, UNREADABLE, Row, row_lines
 
 Room = tuple[Path, Grading]
 pytestmark = pytest.mark.slow
@@ -33,6 +33,7 @@ pytestmark = pytest.mark.slow
         ("exits", 2, 4),
         ("quits", 5, 4),
         ("kills", 2, 4),
+        ("dies_often", 2, 0),
         ("nan", 5, 0),
         ("half", 5, 2),
         ("reset", 3, 4),
@@ -96,6 +97,12 @@ def test_dead_kernel_costs_its_own_points_and_the_rest_runs_in_a_new_one(rows: d
     assert "the kernel died in the cell of triple" in rows["exits"].reason
     assert rows["kills"].status == GRADED
     assert "the kernel died" in rows["kills"].reason
+
+
+def test_a_notebook_that_keeps_killing_its_kernel_is_given_up(rows: dict[str, Row]) -> None:
+    assert rows["dies_often"].status == STOPPED
+    assert rows["dies_often"].reason.count("the kernel died in a cell of the learner's own") == 4
+    assert [check["verdict"] for check in rows["dies_often"].checks] == ["pass", "not_reached", "not_reached"]
 
 
 def test_endless_loop_costs_its_own_points_and_is_named(rows: dict[str, Row]) -> None:
