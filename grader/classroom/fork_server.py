@@ -1,8 +1,8 @@
 """A process that has imported what its children need, and forks one of them whenever it is asked.
 
 `python -m grader.classroom.fork_server SOCKET MODULE...` imports the modules and listens at the socket. A client sends
-one line of JSON and three descriptors; the child calls a function with them as stdin, stdout and stderr. The client
-reads lines of JSON: the child's number, when the child is ready, and how it ended. When the client hangs
+one line of JSON and three or more descriptors; the child calls a function with them as stdin, stdout, stderr and so on.
+The client reads lines of JSON: the child's number, when the child is ready, and how it ended. When the client hangs
 up, the child and all that it started in its process group are killed.
 
 A fork copies one thread only, so the server must never have a second one and must never compute: it imports, and waits.
@@ -11,6 +11,7 @@ A fork copies one thread only, so the server must never have a second one and mu
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -27,7 +28,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 LARGEST_REQUEST = 2**20
-DESCRIPTORS = 3  # stdin, stdout, stderr
+FREE_DESCRIPTORS = 64  # above all that a caller hands over
+MOST_DESCRIPTORS = 8  # stdin, stdout, stderr, and what a caller hands over beside them
 # Set before any import, so that no library starts a thread: a parallel region that ran here would hang every child.
 QUIET_LIBRARIES = {
     "OMP_NUM_THREADS": "1",
@@ -89,7 +91,7 @@ def _answer(listener: socket.socket, selector: selectors.BaseSelector, children:
 
 
 def _read_request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    text, descriptors, _, _ = socket.recv_fds(connection, LARGEST_REQUEST, DESCRIPTORS)
+    text, descriptors, _, _ = socket.recv_fds(connection, LARGEST_REQUEST, MOST_DESCRIPTORS)
     while not text.endswith(b"\n") and len(text) < LARGEST_REQUEST and (more := connection.recv(LARGEST_REQUEST)):
         text += more
     return json.loads(text), list(descriptors)
@@ -116,9 +118,11 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
         os._exit(code if code >= 0 else 128 - code)
     code = 1
     try:
-        for target, descriptor in enumerate(descriptors):
+        connection = socket.socket(fileno=fcntl.fcntl(connection.detach(), fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS))
+        moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS) for descriptor in descriptors]
+        for target, descriptor in enumerate(moved):
             os.dup2(descriptor, target)
-        _close_all_but(connection.fileno())
+        _close_all_but(connection.fileno(), len(descriptors))
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.environ.clear()
         os.environ.update(request["environment"])
@@ -144,10 +148,10 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
         os._exit(code)
 
 
-def _close_all_but(kept: int) -> None:
+def _close_all_but(kept: int, handed_over: int) -> None:
     """Close what the fork shares with the server and with other children, whose connections are not its own."""
     for descriptor in map(int, os.listdir("/proc/self/fd")):
-        if descriptor >= DESCRIPTORS and descriptor != kept:
+        if descriptor >= handed_over and descriptor != kept:
             with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed already
                 os.close(descriptor)
 

@@ -95,7 +95,7 @@ class ForkedProcess:
         *,
         environment: Mapping[str, str],
         folder: str,
-        descriptors: tuple[int, int, int],
+        descriptors: Sequence[int],
     ):
         """Fork a process.
 
@@ -105,7 +105,7 @@ class ForkedProcess:
             arguments: What JSON can carry.
             environment: The process's whole environment.
             folder: Where it runs.
-            descriptors: Its stdin, stdout and stderr.
+            descriptors: Its stdin, stdout and stderr, and any more, which become 3, 4 and so on.
 
         Raises:
             ForkServerError: if the server does not answer.
