@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
-import shutil
 import signal
 import tempfile
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from grader.units import MIB
 
@@ -23,6 +23,7 @@ OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_r
 CHANGED = "changed"  # the kernel no longer runs what it is sent
 FINISHED = "finished"
 GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
+FORMAT = 1  # of a run as JSON
 LARGEST_RESULT_BYTES = 96 * MIB
 
 
@@ -76,6 +77,37 @@ class Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
         return self
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as a dict that JSON can carry."""
+        plain = {known.name: getattr(self, known.name) for known in dataclasses.fields(self)}
+        return {"format": FORMAT, **plain, "cells": [vars(run) for run in self.cells.values()]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Execution:
+        """Return the run that `to_json` wrote; a field that is not there has its default.
+
+        Raises:
+            ValueError: if it is of another format, or has fields that this version does not know.
+        """
+        fields = dict(plain)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"a run of format {plain.get('format')!r}, where {FORMAT} is known")
+        try:
+            runs = [_known_fields(CellRun, run) for run in fields.get("cells", [])]
+            return _known_fields(cls, fields | {"cells": {run.index: run for run in runs}})
+        except TypeError as error:
+            raise ValueError(f"no run of a notebook: {error}") from None
+
+
+Plain = TypeVar("Plain", CellRun, Execution)
+
+
+def _known_fields(kind: type[Plain], fields: Mapping[str, Any]) -> Plain:
+    unknown = sorted(fields.keys() - {known.name for known in dataclasses.fields(kind)})
+    if unknown:
+        raise ValueError(f"a {kind.__name__} with fields that this version does not know: {', '.join(unknown)}")
+    return kind(**fields)
+
 
 class CannotRun(Exception):
     """The kernel could not be started: a fault of the machine, not of the submission."""
@@ -85,7 +117,7 @@ def run_apart(
     notebook: str,
     limits: Limits,
     environment: Mapping[str, str],
-    support: Path | None,
+    support: Mapping[str, bytes],
     kernel: str,
     *,
     is_forked: bool = False,
@@ -96,7 +128,7 @@ def run_apart(
         notebook: The notebook's JSON.
         limits: How long it may run.
         environment: What the kernel finds in its environment.
-        support: Folder whose files, without notebooks, lie beside the notebook; None for none.
+        support: Files that lie beside the notebook: relative name and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether worker and kernel are forked from processes that have imported what they need.
 
@@ -109,7 +141,7 @@ def run_apart(
     job = {"notebook": notebook, "kernel": kernel, **vars(limits)}
     for attempt in (1, 2):
         with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
-            _copy_support(support, Path(folder))
+            _write_support(support, Path(folder))
             try:
                 messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment, is_forked)
             except ForkServerError as error:
@@ -121,10 +153,13 @@ def run_apart(
     raise AssertionError("unreachable")
 
 
-def _copy_support(support: Path | None, folder: Path) -> None:
-    if support is not None and support.is_dir():
-        ignore = shutil.ignore_patterns("*.ipynb", ".*", "__pycache__")
-        shutil.copytree(support, folder, ignore=ignore, dirs_exist_ok=True)
+def _write_support(support: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in support.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"the support file {name!r} would lie outside the folder of the run")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _talk_to_worker(

@@ -19,11 +19,12 @@ from traitlets import Bool, Integer, List, Unicode
 
 from .alignment import OWN, align
 from .comments import comment_on, hide_hidden_tests
-from .execution import Execution, Limits, run_apart
+from .execution import Execution, Limits
+from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_notebook, untouched
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .scoring import Score, score_notebook, unreadable_scores
-from .seeds import classroom_secret, kernel_environment, lesson_seed
+from .seeds import classroom_secret, lesson_seed
 from .servers import can_fork
 
 OURS = "lean_training"  # the key of what one step tells the next, in the notebook's metadata and in the resources
@@ -131,13 +132,17 @@ class RunCells(ClassroomStep):
         Raises:
             CannotRun: if no kernel started.
         """
-        seed = lesson_seed(classroom_secret(self.folder()), lesson)
-        return run_apart(
+        return run_job(self.job(nb, lesson))
+
+    def job(self, nb: NotebookNode, lesson: str) -> Job:
+        """Return what is to be run for a rebuilt notebook."""
+        return Job(
             nbformat.writes(nb if self.run_demonstrations else without_demonstrations(nb)),
+            lesson,
+            lesson_seed(classroom_secret(self.folder()), lesson),
             Limits(self.cell_seconds, self.notebook_seconds),
-            kernel_environment(os.environ, seed),
-            self.folder() / "source" / lesson,
-            self.kernel_name,
+            support=read_support(self.folder() / "source" / lesson),
+            kernel=self.kernel_name,
             is_forked=self.is_forked,
         )
 
