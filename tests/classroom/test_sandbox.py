@@ -134,8 +134,9 @@ def test_a_kernel_kills_nobody_else(level: str) -> None:
 def test_keys_that_the_system_holds_for_the_grader_are_closed(level: str) -> None:
     if level == BUBBLEWRAP or platform.machine() != "x86_64":
         pytest.skip("no filter of system calls at this level or on this processor")
-    ask = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nprint(libc.syscall(250, 0, -3, 0), ctypes.get_errno())"
-    assert printed(run(level, ask)) == f"-1 {errno.EPERM}"
+    libc = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
+    execution = run(level, libc, "print(libc.syscall(250, 0, -3, 0), ctypes.get_errno())")
+    assert printed(execution, 1) == f"-1 {errno.EPERM}"
 
 
 def test_no_secret_of_the_machine_stands_in_the_environment(level: str) -> None:

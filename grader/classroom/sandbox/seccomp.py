@@ -1,4 +1,4 @@
-"""Filters of system calls: what reaches tables of the system and, without namespaces, the network and other processes."""
+"""Filters of system calls: what reaches tables of the system and, without namespaces, the network and others."""
 
 from __future__ import annotations
 
