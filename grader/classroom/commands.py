@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import reading_commands
 from .errors import stopping_error
 from .sandbox.confinement import CHOICES
 
@@ -42,6 +43,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
     demo.set_defaults(func=_told(run_demo))
+    reading_commands.register(subparsers, _told)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +91,7 @@ def run_classroom(args: argparse.Namespace) -> int:
 
 def run_autograde(args: argparse.Namespace) -> int:
     """Grade every submission of a classroom."""
+    from .class_report.writing import write_class_report
     from .grading import grade_class
     from .report import FAILED, summary_lines
 
@@ -105,6 +108,7 @@ def run_autograde(args: argparse.Namespace) -> int:
         print(f"Nothing to grade: {args.directory}/submitted holds no submission to these lessons.")
         print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
         return 0
+    write_class_report(args.directory)
     print("\n".join(["", *summary_lines(grading.rows, args.directory)]))
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
 

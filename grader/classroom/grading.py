@@ -16,6 +16,7 @@ from .folder import bring_up_to_date, chosen_lessons
 from .gradebook import STAGED, Course
 from .intake import find_submissions, left_out
 from .master import checks_of, lessons_of, master_path, read_notebook
+from .received import stamp
 from .report import Row, read_rows, write_report
 from .rows import failed_row, graded_row
 from .runs import Prepared, prepare, run_all
@@ -83,6 +84,7 @@ def _grade(course: Course, lessons: list[str], jobs: int, with_feedback: bool, s
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
+    stamp(classroom, submissions)
     rows: list[Row] = []
     try:
         ready = [prepare(course, submission) for submission in submissions]

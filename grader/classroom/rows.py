@@ -13,6 +13,7 @@ from .scoring import Score
 from .storage import one_line
 
 LONGEST_REASON = 500
+NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 
 
 def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
@@ -54,7 +55,7 @@ def _check_entry(score: Score, final: dict[str, float]) -> dict[str, Any]:
         "check": score.check.name,
         "exercise": score.check.exercise,
         "part": "further" if score.check.is_further else "core",
-        "points": final.get(score.check.name, score.points or 0.0),
+        "points": _points(score, final.get(score.check.name, score.points)),
         "maximum": score.check.points,
         "verdict": score.verdict,
         "code": score.code,
@@ -63,4 +64,10 @@ def _check_entry(score: Score, final: dict[str, float]) -> dict[str, Any]:
         "look_at": score.look_at,
         "reason": score.reason,
         "seconds": score.seconds,
+        "needs_review": score.needs_review,
     }
+
+
+def _points(score: Score, final: float | None) -> float | None:
+    """Return the points that stand; none where this machine cannot run the check and no person gave any."""
+    return None if score.verdict == NOT_GRADABLE and not final else final or 0.0
