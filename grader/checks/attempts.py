@@ -25,8 +25,8 @@ def append_attempt(exercise: str, check: str, code: str, seconds: float) -> None
     if os.environ.get(SWITCH, "on").lower() in {"off", "0", "no", "false"}:
         return
     global _last_call
-    worked = time.monotonic() - _last_call
-    _last_call = time.monotonic()
+    now = time.monotonic()
+    worked, _last_call = now - _last_call, now
     number = 1 + sum(line["check"] == check for line in read_attempts())
     line = {"exercise": exercise, "check": check, "code": code, "seconds": round(seconds, 2), "attempt": number}
     line["worked_seconds"] = round(worked)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from nbformat.notebooknode import NotebookNode
 
-from .master import is_answer, is_graded
+from .master import is_answer, is_graded, nbgrader_metadata
 from .scoring import MANUAL, PASS, Score
 from .storage import one_line
 
@@ -30,6 +30,22 @@ def comment_on(scores: Sequence[Score]) -> str | None:
         kind = score.code or score.verdict
         parts.append("\n".join([f"`{score.check.name}`: {points} ({kind})", "", *lines]))
     return "\n\n".join(parts) or None
+
+
+def note_verdicts(notebook: NotebookNode, scores: Sequence[Score], key: str) -> NotebookNode:
+    """Write each verdict, with its three lines, into the metadata of its cell, where the feedback page finds it."""
+    known = {score.check.name: score for score in scores}
+    for cell in notebook.cells:
+        score = known.get(str(nbgrader_metadata(cell).get("grade_id", "")))
+        if score is not None:
+            said = {name: getattr(score, name) for _, name in FIELDS}
+            cell.metadata[key] = {
+                "verdict": score.verdict,
+                "code": score.code,
+                "exercise": score.check.exercise,
+                **said,
+            }
+    return notebook
 
 
 def hide_hidden_tests(cell: NotebookNode) -> NotebookNode:

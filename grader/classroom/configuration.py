@@ -38,10 +38,11 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+c.GenerateFeedback.exporter_class = "grader.classroom.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "grader.classroom.steps.HideHiddenTests",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "grader.classroom.feedback.TellMark",
 ]
 
 # Limits, in seconds: of one cell, and of all cells of a notebook together.

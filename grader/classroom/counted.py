@@ -18,6 +18,8 @@ Parts = dict[tuple[str, str], str]  # (lesson, check) -> "core" or "further"
 def counted_parts(classroom: Path) -> Parts:
     """Return the part of every check of a classroom: core ones make the mark, further ones stand beside it.
 
+    A check that does not count is a further one, and a further one that counts is core, in all that is written.
+
     Raises:
         ClassroomError: if `counted.csv` names what there is not; the message lists what there is.
     """

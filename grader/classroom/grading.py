@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -84,13 +83,13 @@ def _grade(course: Course, lessons: list[str], jobs: int, with_feedback: bool, s
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
-    stamp(classroom, submissions)
+    received = stamp(classroom, submissions)
     rows: list[Row] = []
     try:
         ready = [prepare(course, submission) for submission in submissions]
         for prepared, run in run_all(course, ready, jobs):
             row = _row_of(course, prepared, run)
-            rows.append(replace(row, received=_received(row, earlier)))
+            rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
             say(rows[-1])
         rows = _with_feedback(course, rows) if with_feedback else rows
     finally:  # an interrupted grading keeps what it has
@@ -139,11 +138,3 @@ def _with_feedback(course: Course, rows: Sequence[Row]) -> list[Row]:
     pages = [course.feedback_page(row.lesson, row.student) for row in rows]
     names = [str(page.relative_to(course.classroom)) if page.is_file() else "" for page in pages]
     return [replace(row, feedback=name) for row, name in zip(rows, names, strict=True)]
-
-
-def _received(row: Row, earlier: Sequence[Row]) -> str:
-    """Return when these very bytes were first seen; what a submission says of its own time is not read."""
-    for old in earlier:
-        if (old.student, old.lesson, old.digest) == (row.student, row.lesson, row.digest) and row.digest:
-            return old.received
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

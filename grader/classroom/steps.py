@@ -20,7 +20,7 @@ from traitlets import Bool, Integer, List, Unicode
 from grader.units import MIB
 
 from .alignment import OWN, align
-from .comments import comment_on, hide_hidden_tests
+from .comments import comment_on, hide_hidden_tests, note_verdicts
 from .execution import Execution, Limits
 from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_notebook, untouched
@@ -197,7 +197,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
             scores = score_notebook(nb, execution, told.get("missing", ()))
         self._scores: dict[str, Score] = {score.check.name: score for score in scores}
         self._final: dict[str, float] = {}
-        nb, resources = super().preprocess(nb, resources)
+        nb, resources = super().preprocess(note_verdicts(nb, scores, OURS), resources)
         resources[OURS] |= {"scores": scores, "final": self._final, "told": dict(told)}
         return nb, resources
 

@@ -21,11 +21,8 @@ def people(rows: Sequence[Row]) -> str:
     parts = [heading(2, "A person must look at")]
     if not found:
         return "\n".join([*parts, paragraph("Nothing: every check was graded, and every notebook could be read.")])
-    parts.append(
-        paragraph(
-            f"{len(found)} {'entry' if len(found) == 1 else 'entries'}. Give points with the command override, or in formgrader."
-        )
-    )
+    count = f"{len(found)} {'entry' if len(found) == 1 else 'entries'}"
+    parts.append(paragraph(f"{count}. Give points with the command override, or in formgrader."))
     columns = [("student", NAME), ("lesson", TEXT), ("what", TEXT), ("why", TEXT)]
     return "\n".join([*parts, table("What waits for a person", columns, found)])
 
