@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .comments import three_lines
 from .errors import ClassroomError
 from .marks import class_rows, said_of
 from .report import MISSING, Row, lost_points
@@ -17,7 +18,6 @@ from .storage import write_table, write_text
 
 CANVAS_FILE = "canvas.csv"
 GRADESCOPE = "gradescope"
-FIELDS = (("expected", "expected"), ("measured", "measured"), ("look at ", "look_at"))
 
 
 def export_marks(classroom: Path) -> tuple[int, list[str]]:
@@ -109,5 +109,5 @@ def _output(row: Row, check: Mapping[str, Any]) -> str:
         return f"points by hand: {check['because']}"
     if row.status == MISSING or check["verdict"] == PASS:
         return str(check.get("reason", "")) or "passed"
-    lines = [f"{label}  {check[name]}" for label, name in FIELDS if check.get(name)]
+    lines = [f"{label:<8}  {text}" for label, text in three_lines(check["verdict"], check.get("exercise", ""), check)]
     return "\n".join([str(check.get("code") or check["verdict"]), *lines])

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import bleach
 import jinja2
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
-from nbconvert.filters import clean_html, markdown2html, strip_ansi
+from nbconvert.filters import markdown2html, strip_ansi
 from nbformat.notebooknode import NotebookNode
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from .comments import AUTOMATIC, three_lines
 from .counted import CORE, counted_parts
 from .master import is_answer, is_graded, nbgrader_metadata
 from .scoring import MANUAL, PASS
@@ -25,6 +27,11 @@ TEMPLATE = "feedback_page.html.j2"
 LONGEST_OUTPUT = 4000  # characters of one output; the rest is in the learner's own notebook
 FORMATTER = HtmlFormatter(nowrap=True, style="default")
 CODE_STYLE = FORMATTER.get_style_defs("pre.code")
+TAGS = set(
+    "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ol p pre s span strong sub "
+    "summary sup table tbody td th thead tr ul".split()
+)
+ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title"], "td": ["align"], "th": ["align"]}
 WORDS = {
     PASS: "passed",
     "partial": "some of the points",
@@ -61,20 +68,17 @@ def _told(cell: NotebookNode, part: str) -> dict[str, Any]:
     metadata, said = nbgrader_metadata(cell), dict(cell.metadata.get(OURS, {}))
     points, maximum = float(metadata.get("score") or 0.0), float(metadata.get("points") or 0.0)
     verdict = str(said.get("verdict", ""))
-    lines = [(label, said[key]) for label, key in _LINES if said.get(key)]
+    exercise = str(said.get("exercise", ""))
     return {
         "name": str(metadata["grade_id"]),
-        "exercise": str(said.get("exercise", "")),
+        "exercise": exercise,
         "part": part,
         "points": points,
         "maximum": maximum,
         "is_lost": points < maximum,
         "word": "full points" if points >= maximum else WORDS.get(verdict, verdict),
-        "lines": lines if points < maximum else [],
+        "lines": three_lines(verdict, exercise, said) if points < maximum and verdict not in (PASS, MANUAL) else [],
     }
-
-
-_LINES = (("expected", "expected"), ("measured", "measured"), ("look at", "look_at"))
 
 
 class FeedbackExporter(Exporter):  # type: ignore[misc]  # nbconvert has no types
@@ -119,7 +123,7 @@ def _code(source: str) -> Markup:
 
 
 def _markdown(source: str) -> Markup:
-    return Markup(clean_html(markdown2html(source)))
+    return Markup(bleach.clean(markdown2html(source), tags=TAGS, attributes=ATTRIBUTES, strip=True))
 
 
 def _title(notebook: NotebookNode, resources: Resources) -> str:
@@ -146,13 +150,14 @@ def _sums(told: Mapping[str, Any]) -> dict[str, float]:
 
 def _cell(cell: NotebookNode) -> dict[str, Any]:
     metadata = nbgrader_metadata(cell)
+    comment = str(metadata.get("comment") or "")
     return {
         "kind": cell.cell_type,
         "source": cell.source,
         "name": str(metadata.get("grade_id", "")),
         "is_answer": is_answer(cell),
         "is_check": is_graded(cell) and not is_answer(cell),
-        "comment": metadata.get("comment") or "",
+        "comment": "" if AUTOMATIC.match(comment) else comment,  # the page says those above
         "outputs": [shown for output in cell.get("outputs", []) if (shown := _output(output))],
     }
 

@@ -22,9 +22,7 @@ def items(figures: LessonFigures) -> str:
     n = len(figures.graded)
     found = [(check, check.item) for check in figures.checks if check.item is not None]
     if not found:
-        reason = (
-            f"Left out: {n} graded submissions. Below {FEWEST} the 95 % interval of a correlation is wider than 0.7."
-        )
+        reason = f"Left out: {n} graded submissions. Below {FEWEST} a 95 % interval around 0 is wider than 0.7."
         return "\n".join([*parts, paragraph(reason)])
     points = [
         (check.check, item.interval[0], item.correlation, item.interval[1])

@@ -17,7 +17,7 @@ BINS = 10
 
 def people(rows: Sequence[Row]) -> str:
     """Return the list of what a person must look at."""
-    found = [line for row in rows for line in _look_at(row)]
+    found = [line for row in rows for line in look_at(row)]
     parts = [heading(2, "A person must look at")]
     if not found:
         return "\n".join([*parts, paragraph("Nothing: every check was graded, and every notebook could be read.")])
@@ -27,7 +27,8 @@ def people(rows: Sequence[Row]) -> str:
     return "\n".join([*parts, table("What waits for a person", columns, found)])
 
 
-def _look_at(row: Row) -> list[tuple[str, str, str, str]]:
+def look_at(row: Row) -> list[tuple[str, str, str, str]]:
+    """Return what of a row waits for a person: student, lesson, what, why."""
     if row.status in (UNREADABLE, FAILED):
         return [(row.student, row.lesson, row.status, row.reason)]
     return [

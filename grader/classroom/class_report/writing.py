@@ -10,14 +10,13 @@ from grader.classroom.errors import ClassroomError
 from grader.classroom.marks import class_rows
 from grader.classroom.report import GRADED, MISSING, STOPPED, Row
 from grader.classroom.roster import read_roster, strangers
-from grader.classroom.standing import open_points
 from grader.classroom.storage import write_text
 
 from .analysis import Attempts, LessonFigures, lesson_figures
 from .attempts import Attempt, read_attempts
 from .check_sections import costs, items, misconceptions
 from .page import NAME, NUMBER, heading, page, paragraph, table
-from .sections import marks, people, success
+from .sections import look_at, marks, people, success
 
 FILE = "report.html"
 
@@ -83,7 +82,7 @@ def _overview(figures: Sequence[LessonFigures]) -> str:
     for found in figures:
         handed_in = [row for row in found.rows if row.status != MISSING]
         mean = sum(row.mark_percent for row in handed_in) / len(handed_in) if handed_in else 0.0
-        waiting = sum(bool(open_points(row)) for row in handed_in)
+        waiting = sum(len(look_at(row)) for row in handed_in)
         rows.append((found.lesson, len(handed_in), found.missing, f"{mean:.1f} %", waiting))
     links = " · ".join(f'<a href="#{escape(found.lesson, quote=True)}">{escape(found.lesson)}</a>' for found in figures)
     students = len({row.student for found in figures for row in found.rows})
