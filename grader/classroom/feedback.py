@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import bleach
 import jinja2
+from bleach.sanitizer import ALLOWED_PROTOCOLS as PROTOCOLS
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
 from nbconvert.filters import markdown2html, strip_ansi
@@ -31,7 +33,7 @@ TAGS = set(
     "a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img li ol p pre s span strong sub "
     "summary sup table tbody td th thead tr ul".split()
 )
-ATTRIBUTES = {"a": ["href", "title"], "img": ["src", "alt", "title"], "td": ["align"], "th": ["align"]}
+PARAGRAPH_SIGN = re.compile(r'<a class="anchor-link".*?</a>', re.DOTALL)
 WORDS = {
     PASS: "passed",
     "partial": "some of the points",
@@ -123,7 +125,15 @@ def _code(source: str) -> Markup:
 
 
 def _markdown(source: str) -> Markup:
-    return Markup(bleach.clean(markdown2html(source), tags=TAGS, attributes=ATTRIBUTES, strip=True))
+    html = PARAGRAPH_SIGN.sub("", markdown2html(source))
+    return Markup(bleach.clean(html, tags=TAGS, attributes=_is_allowed, protocols=[*PROTOCOLS, "data"], strip=True))
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    """Keep links; of pictures those that the page itself holds, since it asks no server for anything."""
+    if tag == "img":
+        return name in ("alt", "title") or (name == "src" and value.startswith("data:image/"))
+    return tag == "a" and name in ("href", "title") and not value.startswith("data:")
 
 
 def _title(notebook: NotebookNode, resources: Resources) -> str:

@@ -159,8 +159,21 @@ def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
     count = f"{len(rows)} submission{'s' if len(rows) != 1 else ''}: {statuses}"
     return [
         count,
+        *_absent_lines(rows, classroom),
         f"marks     {classroom / 'marks.csv'}",
         f"report    {classroom / 'report.html'}",
         f"data      {classroom / 'grading.json'}",
         f"feedback  {classroom / 'feedback'}",
     ]
+
+
+def _absent_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
+    """Return what the roster says of these lessons: who handed in nothing, and who is not on it."""
+    from .marks import class_rows
+    from .roster import read_roster, strangers
+
+    lessons = {row.lesson for row in rows}
+    absent = sum(row.status == MISSING and row.lesson in lessons for row in class_rows(classroom))
+    outside = strangers(rows, read_roster(classroom))
+    lines = [f"{absent} on the roster handed in nothing: their rows say {MISSING}"] if absent else []
+    return lines + ([f"not on the roster: {', '.join(outside)}"] if outside else [])

@@ -9,6 +9,7 @@ import pytest
 from small_course import LESSON
 
 from grader.classroom.comments import three_lines
+from grader.classroom.feedback import _markdown
 from grader.classroom.grading import Grading
 
 pytestmark = pytest.mark.slow
@@ -61,6 +62,17 @@ def test_page_has_nothing_hidden_and_nobody_elses_data(graded_room: Room) -> Non
 
 def test_unreadable_submission_is_told_what_to_do(graded_room: Room) -> None:
     assert "No notebook could be read: the file stops in the middle" in text_of(page_of(graded_room, "cut"))
+
+
+def test_markdown_keeps_no_script_and_no_picture_of_another_server() -> None:
+    source = "# Title\n\n<script>alert(1)</script>\n\n"
+    source += "![badge](https://example.org/x.svg) ![dot](data:image/png;base64,AA==)"
+    html = str(_markdown(source + "\n\n<a href='javascript:alert(1)'>here</a> <b onclick='x()'>bold</b>"))
+    assert "Title</h1>" in html
+    assert "<p>" in html
+    assert 'src="data:image/png;base64,AA=="' in html
+    for word in ("<script", "example.org", "javascript", "onclick", "¶"):
+        assert word not in html
 
 
 def test_three_lines_are_never_left_out() -> None:

@@ -18,7 +18,7 @@ from grader.classroom.counted import counted_parts
 from grader.classroom.errors import ClassroomError
 from grader.classroom.exports import export_marks, gradescope_results
 from grader.classroom.folder import bring_up_to_date
-from grader.classroom.report import GRADED, Row, read_rows, write_report
+from grader.classroom.report import GRADED, Row, read_rows, summary_lines, write_report
 from grader.classroom.roster import read_roster, students_in
 
 CANVAS_EXPORT = """\
@@ -112,6 +112,8 @@ def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_told(
     )
     assert marks["alan"]["mark_percent"] == "0.0"
     assert "not on the roster" in marks["eve"]["reason"]
+    summary = summary_lines(read_rows(room), room)
+    assert summary[1:3] == ["1 on the roster handed in nothing: their rows say missing", "not on the roster: eve"]
     assert [row.student for row in read_rows(room)] == ["ada", "eve"]  # grading.json holds what was graded
     with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
         assert (book.find_student("ada").first_name, book.find_student("ada").last_name) == ("Ada", "Lovelace")
