@@ -35,6 +35,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     autograde.add_argument("directory", metavar="DIR", type=Path)
     autograde.add_argument("lesson", metavar="LESSON", nargs="*", help='number or name, as "02"; default all')
     _add_limits(autograde)
+    autograde.add_argument(
+        "--again", action="store_true", help="run all, also what did not change, and say which marks differ"
+    )
     autograde.set_defaults(func=_told(run_autograde))
 
     demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
@@ -93,7 +96,13 @@ def run_autograde(args: argparse.Namespace) -> int:
     settings["run_demonstrations"] = False if args.skip_demonstrations else None
     given = {name: value for name, value in settings.items() if value is not None}
     grading = grade_class(
-        args.directory, args.lesson, jobs=args.jobs, settings=given, with_feedback=not args.no_feedback, say=_print_row
+        args.directory,
+        args.lesson,
+        jobs=args.jobs,
+        settings=given,
+        is_again=args.again,
+        with_feedback=not args.no_feedback,
+        say=_print_row,
     )
     for line in grading.left_out:
         print(f"left out: {line}")
@@ -101,7 +110,9 @@ def run_autograde(args: argparse.Namespace) -> int:
         print(f"Nothing to grade: {args.directory}/submitted holds no submission to these lessons.")
         print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
         return 0
-    print("\n".join(["", *summary_lines(grading.rows, args.directory)]))
+    print("\n".join(["", *_changes_told(grading.changes), *summary_lines(grading.rows, args.directory)]))
+    if grading.kept_line:
+        print(grading.kept_line)
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
 
 
@@ -113,11 +124,17 @@ def run_demo(args: argparse.Namespace) -> int:
     print(
         f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
     )
-    args.lesson, args.skip_demonstrations = [], True
+    args.lesson, args.skip_demonstrations, args.again = [], True, False
     return run_autograde(args)
 
 
-def _print_row(row: Row) -> None:
+def _changes_told(changes: list[str]) -> list[str]:
+    return ["Changed since the last grading, of the same submissions:", *changes, ""] if changes else []
+
+
+def _print_row(row: Row, progress: str, changes: list[str]) -> None:
     from .report import row_lines
 
-    print("\n".join(row_lines(row)), flush=True)
+    head, *more = row_lines(row)
+    told = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
+    print("\n".join([f"{head}   {progress}", *more, *told]), flush=True)

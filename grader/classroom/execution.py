@@ -17,6 +17,7 @@ from typing import IO, Any, TypeVar
 from grader.units import MIB
 
 from .forked import ForkServerError
+from .scratch import scratch_folder
 from .workers import fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
@@ -66,12 +67,14 @@ class Execution:
         end: "finished", or why the rest was not reached: "died", "timeout" or "not_run".
         reason: The same as a sentence, or "".
         seconds: How long the cells ran together.
+        is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
     end: str = FINISHED
     reason: str = ""
     seconds: float = 0.0
+    is_final: bool = True
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
@@ -140,7 +143,7 @@ def run_apart(
     """
     job = {"notebook": notebook, "kernel": kernel, **vars(limits)}
     for attempt in (1, 2):
-        with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as folder:
             _write_support(support, Path(folder))
             try:
                 messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment, is_forked)
@@ -211,5 +214,5 @@ def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     end = next((message for message in messages if "end" in message), None)
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
-        return Execution(cells, DIED, reason, seconds)
+        return Execution(cells, DIED, reason, seconds, is_final=False)
     return Execution(cells, end["end"], end["reason"], seconds)

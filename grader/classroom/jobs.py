@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .execution import Execution, Limits, run_apart
+from .scratch import scratch_folder
 from .seeds import kernel_environment
 
 FORMAT = 1
@@ -78,10 +79,11 @@ def run_job(job: Job) -> Execution:
     Raises:
         CannotRun: if no kernel started, twice.
     """
+    runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # where connection files lie
     return run_apart(
         job.notebook,
         job.limits,
-        kernel_environment(os.environ, job.seed) | dict(job.environment),
+        kernel_environment(os.environ, job.seed) | runtime | dict(job.environment),
         job.support,
         job.kernel,
         is_forked=job.is_forked,

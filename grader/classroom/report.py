@@ -47,6 +47,7 @@ class Row:
         received: When this classroom first saw these bytes (UTC).
         seconds: How long its cells ran.
         feedback: The HTML page, relative to the classroom, or "".
+        reused: Whether the run was kept from an earlier grading.
     """
 
     student: str
@@ -59,6 +60,7 @@ class Row:
     received: str = ""
     seconds: float = 0.0
     feedback: str = ""
+    reused: bool = False
 
     def points(self, part: str) -> float:
         """Points earned in a part, "core" or "further"."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import locked_gradebook
+from .scratch import PART
 
 STATE = ".grading"  # the folder of what a classroom keeps for itself
 
@@ -19,7 +20,7 @@ STATE = ".grading"  # the folder of what a classroom keeps for itself
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Write a file by way of a temporary one beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
