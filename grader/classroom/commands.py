@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import stopping_error
+from .errors import ClassroomError, stopping_error
 
 if TYPE_CHECKING:
     from .report import Row
+    from .runs import Runner
 
 MOST_JOBS = 4  # each runs a kernel with PyTorch, about 1 GiB
 EXIT_FAILED = 1
@@ -38,6 +40,10 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     autograde.add_argument(
         "--again", action="store_true", help="run all, also what did not change, and say which marks differ"
     )
+    autograde.add_argument(
+        "--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler, e.g. tcp://login:8786"
+    )
+    autograde.add_argument("--gpu-slots", action="store_true", help="on the cluster, take one slot GPU for each run")
     autograde.set_defaults(func=_told(run_autograde))
 
     demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
@@ -95,15 +101,16 @@ def run_autograde(args: argparse.Namespace) -> int:
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
     settings["run_demonstrations"] = False if args.skip_demonstrations else None
     given = {name: value for name, value in settings.items() if value is not None}
-    grading = grade_class(
-        args.directory,
-        args.lesson,
-        jobs=args.jobs,
-        settings=given,
-        is_again=args.again,
-        with_feedback=not args.no_feedback,
-        say=_print_row,
-    )
+    with _runner(args) as runner:
+        grading = grade_class(
+            args.directory,
+            args.lesson,
+            runner=runner,
+            settings=given,
+            is_again=args.again,
+            with_feedback=not args.no_feedback,
+            say=_print_row,
+        )
     for line in grading.left_out:
         print(f"left out: {line}")
     if not grading.rows:
@@ -116,6 +123,23 @@ def run_autograde(args: argparse.Namespace) -> int:
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
 
 
+@contextlib.contextmanager
+def _runner(args: argparse.Namespace) -> Iterator[Runner]:
+    """Return where the notebooks run: on this machine, or on a cluster."""
+    from .runs import here
+
+    if args.gpu_slots and not args.scheduler:
+        raise ClassroomError("--gpu-slots is for a cluster. Name its scheduler: --scheduler ADDRESS.")
+    if not args.scheduler:
+        yield here(args.jobs)
+        return
+    from .cluster import on_cluster
+
+    with on_cluster(args.scheduler, with_gpu_slots=args.gpu_slots) as runner:
+        print(f"{args.scheduler} answers; its workers run on {runner.device}", flush=True)
+        yield runner
+
+
 def run_demo(args: argparse.Namespace) -> int:
     """Grade the embedded class."""
     from .demo import make_demo
@@ -124,7 +148,8 @@ def run_demo(args: argparse.Namespace) -> int:
     print(
         f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
     )
-    args.lesson, args.skip_demonstrations, args.again = [], True, False
+    args.lesson, args.skip_demonstrations = [], True
+    args.again, args.scheduler, args.gpu_slots = False, None, False
     return run_autograde(args)
 
 

@@ -25,7 +25,7 @@ from .runs import Prepared, Run, Runner, here, run_all
 from .scratch import remove_stale_parts
 from .seeds import classroom_secret
 from .steps import fingerprint
-from .storage import only_run
+from .storage import only_run, require_space
 
 Say = Callable[[Row, str, list[str]], None]
 
@@ -162,6 +162,8 @@ def _with_feedback(course: Course, rows: Sequence[Row]) -> list[Row]:
         course.feedback(lesson)
     pages = [course.feedback_page(row.lesson, row.student) for row in rows]
     names = [str(page.relative_to(course.classroom)) if page.is_file() else "" for page in pages]
+    if not all(names):  # nbgrader only logs why a page could not be made
+        require_space(course.classroom)
     return [replace(row, feedback=name) for row, name in zip(rows, names, strict=True)]
 
 

@@ -29,11 +29,13 @@ class Runner:
         run: Runs one job.
         jobs: How many run at once.
         device: What they run on.
+        stop: Lets nobody wait for a run any longer; those that run here come to their end.
     """
 
     run: RunJob
     jobs: int
     device: str
+    stop: Callable[[], None] = lambda: None
 
 
 def here(jobs: int) -> Runner:
@@ -111,6 +113,9 @@ def run_all(
                 yield from flights.ended(None if is_full else 0)
             while flights.running:
                 yield from flights.ended(None)
+        except BaseException:
+            runner.stop()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-PREFIX = "lean-training-run-"
+PREFIX = "lean-training-"
 LOCK = "lean-training.lock"  # a folder without it is not ours
 PART = ".part"  # how the temporary file ends that becomes a file of the classroom
 STALE_SECONDS = 60
@@ -34,6 +34,10 @@ def scratch_folder() -> Path:
 
 def remove_stale_folders() -> None:
     """Remove the folders of this user's processes that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f".{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if folder.lstat().st_uid == os.geteuid() and _is_stale(folder):
+                shutil.rmtree(folder, ignore_errors=True)
     for lock in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}"):
         with contextlib.suppress(OSError):  # another user's, or gone meanwhile
             if lock.parent.is_symlink() or lock.stat().st_uid != os.geteuid():
@@ -48,5 +52,9 @@ def remove_stale_parts(classroom: Path) -> None:
     for pattern in (f".*{PART}", f"source/*/.*{PART}", f".grading/**/.*{PART}"):
         for path in classroom.glob(pattern):
             with contextlib.suppress(FileNotFoundError):
-                if time.time() - path.lstat().st_mtime > STALE_SECONDS:
+                if _is_stale(path):
                     path.unlink()
+
+
+def _is_stale(path: Path) -> bool:
+    return time.time() - path.lstat().st_mtime > STALE_SECONDS

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,7 +38,6 @@ def hand_in_class(room: Path) -> None:
 
 def start(room: Path, scratch: Path) -> subprocess.Popen[bytes]:
     """Start a grading whose temporary files lie in `scratch`."""
-    scratch.mkdir(exist_ok=True)
     return subprocess.Popen(
         [sys.executable, "-m", "grader", "autograde", str(room), "-j", "2", "--cell-seconds", "10"],
         cwd=REPOSITORY,
@@ -75,6 +75,8 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 def room(new_room: NewRoom) -> Path:
     room = new_room()
     hand_in_class(room)
+    with (room / "nbgrader_config.py").open("a") as settings:
+        settings.write("c.RunCells.is_forked = False  # the lesson imports nothing\n")
     return room
 
 
@@ -82,24 +84,42 @@ def room(new_room: NewRoom) -> Path:
 def marks(room: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What an uninterrupted grading gives."""
     whole = Path(shutil.copytree(room, tmp_path_factory.mktemp("whole") / "room"))
-    code, printed = grade(whole, tmp_path_factory.mktemp("scratch"))
+    with short_folder() as scratch:
+        code, printed = grade(whole, scratch)
     assert code == 0, printed
     return (whole / "marks.csv").read_bytes()
 
 
+@contextlib.contextmanager
+def short_folder() -> Iterator[Path]:
+    """Make a folder for temporary files; the name of a socket in it must not be longer than 107 characters."""
+    with tempfile.TemporaryDirectory(prefix="lt-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    with short_folder() as folder:
+        yield folder
+
+
+FORKED = "while forked notebooks run"
 MOMENTS = {
-    "at the start": lambda room, scratch: any(scratch.glob(f"{PREFIX}*")),
     "while the first notebooks run": lambda room, scratch: any(scratch.glob(f"{PREFIX}*/tmp*")),
+    FORKED: lambda room, scratch: any(scratch.glob(f"{PREFIX}*/tmp*")),
     "when a run is kept": lambda room, scratch: any((room / FOLDER).glob("*.json")),
     "while the gradebook is written": lambda room, scratch: len(list((room / "autograded").glob("*/*/*.ipynb"))) > 2,
-    "while feedback is written": lambda room, scratch: any((room / "feedback").glob("*/*/*.html")),
 }
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_killed_grading_is_completed_by_the_next_one(room: Path, marks: bytes, moment: str, tmp_path: Path) -> None:
+def test_killed_grading_is_completed_by_the_next_one(
+    room: Path, marks: bytes, moment: str, tmp_path: Path, scratch: Path
+) -> None:
     classroom = Path(shutil.copytree(room, tmp_path / "room"))
-    scratch = tmp_path / "scratch"
+    if moment == FORKED:
+        settings = classroom / "nbgrader_config.py"
+        settings.write_text(settings.read_text().replace("is_forked = False", "is_forked = True"))
     process = start(classroom, scratch)
     wait_for(lambda: process.poll() is not None or MOMENTS[moment](classroom, scratch))
     assert process.poll() is None
@@ -111,7 +131,7 @@ def test_killed_grading_is_completed_by_the_next_one(room: Path, marks: bytes, m
     assert code == 0, printed
     assert (classroom / "marks.csv").read_bytes() == marks
     assert not kept or f"{kept} of 5 runs were kept from before" in printed
-    assert list(scratch.iterdir()) == []
+    assert not list(scratch.glob(f"*{PREFIX}*"))
     assert processes_of(scratch) == set()
 
 
@@ -127,20 +147,20 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("left_bytes", [0, 150_000, 700_000])
+@pytest.mark.parametrize("left_bytes", [0, 300_000])
 def test_full_disk_stops_with_a_remedy_and_the_next_grading_completes(
-    room: Path, marks: bytes, small_disk: Path, tmp_path: Path, left_bytes: int
+    room: Path, marks: bytes, small_disk: Path, scratch: Path, left_bytes: int
 ) -> None:
     classroom = Path(shutil.copytree(room, small_disk / "room"))
     ballast = small_disk / "ballast"
     free = shutil.disk_usage(small_disk).free - left_bytes
     ballast.write_bytes(b"\0" * max(0, free - 4096))
-    code, printed = grade(classroom, tmp_path / "scratch")
+    code, printed = grade(classroom, scratch)
     assert code == 2, printed
     assert "The disk is full" in printed and "Free some space, then grade again." in printed
     assert not list(classroom.rglob("*.part"))
     ballast.unlink()
-    code, printed = grade(classroom, tmp_path / "scratch")
+    code, printed = grade(classroom, scratch)
     assert code == 0, printed
     assert (classroom / "marks.csv").read_bytes() == marks
 
@@ -164,7 +184,13 @@ def test_folder_of_a_running_process_stays_and_that_of_a_killed_one_goes(
     assert (folder / LOCK).exists()
     process.kill()
     process.communicate()
+    unlocked = tmp_path / f".{PREFIX}abc"  # of a process that was killed before it could lock it
+    unlocked.mkdir()
     remove_stale_folders()
+    assert unlocked.exists()
+    os.utime(unlocked, (0, 0))
+    remove_stale_folders()
+    assert not unlocked.exists()
     assert not folder.exists()
     assert not_ours.exists()
 

@@ -13,8 +13,8 @@ from small_class import release_of
 from small_course import LESSON, answer, hand_in, solved
 
 from grader.__main__ import main
-from grader.classroom import grading as grading_module
 from grader.classroom import results as results_module
+from grader.classroom import runs
 from grader.classroom.errors import ClassroomError
 from grader.classroom.execution import CannotRun, CellRun, Execution, Limits
 from grader.classroom.grading import Grading, grade_class
@@ -202,7 +202,7 @@ def test_upgraded_grader_runs_all_and_tells_its_changes(
     room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorder = Recorder()
-    monkeypatch.setattr(grading_module, "here", lambda jobs: Runner(recorder, jobs, "cpu"))
+    monkeypatch.setattr(runs, "here", lambda jobs: Runner(recorder, jobs, "cpu"))
     assert main(["autograde", str(room), "--no-feedback"]) == 0
     assert "Changed" not in capsys.readouterr().out
     path = room / "grading.json"
