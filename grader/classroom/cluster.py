@@ -7,21 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import dataclasses
 import json
-import platform
+import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .errors import ClassroomError
-from .execution import CannotRun, Execution
-from .jobs import Job, run_job
-from .report import versions
-from .results import grader_digest, local_device
+from .execution import Execution
+from .jobs import Job
+from .remote import describe, difference, facts, run_text
 from .runs import Runner
-from .servers import can_fork
+from .storage import one_line
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,56 +31,6 @@ LOOK_SECONDS = 2  # how often a waiting thread looks whether there is still some
 IN_FLIGHT = 100  # jobs that the scheduler holds at once, whatever the number of workers, which may still grow
 RETRIES = 3  # of a job whose machine failed
 DEATHS = 2  # how often a job is sent again after the scheduler gave it up, since the workers that held it died
-COMPARED = ("python", "torch", "transformers", "accelerate")
-
-
-def facts() -> dict[str, str]:
-    """Return what must be the same on every machine of a grading."""
-    found = versions()
-    return {"grader": grader_digest()[:12]} | {name: found.get(name, "none") for name in COMPARED}
-
-
-def describe() -> dict[str, Any]:
-    """Return what a worker says of itself."""
-    return {"facts": facts(), "host": platform.node(), "device": local_device()}
-
-
-def run_text(text: str, head: dict[str, str]) -> str:
-    """Run a job on a worker of the cluster; a notebook that crashes takes a child process with it, and no worker.
-
-    Args:
-        text: The job, as JSON.
-        head: The facts of the machine that grades.
-
-    Returns:
-        The run, as JSON; or why this worker is refused, or how the grader failed.
-
-    Raises:
-        CannotRun: if this machine fails; the scheduler then tries again.
-    """
-    refusal = difference(head, facts(), platform.node())
-    if refusal:
-        return json.dumps({"refused": refusal})
-    job = Job.from_json(json.loads(text))
-    try:
-        execution = run_job(dataclasses.replace(job, is_forked=job.is_forked and can_fork()))
-    except (CannotRun, OSError) as error:
-        raise CannotRun(f"on {platform.node()}: {error}") from None
-    except Exception as error:  # a fault of the grader's own, which another machine would repeat
-        return json.dumps({"failed": f"{type(error).__name__}: {error}"})
-    return json.dumps({"execution": execution.to_json()})
-
-
-def difference(head: Mapping[str, str], worker: Mapping[str, str], host: str) -> str:
-    """Return why a worker cannot grade for this head, or ""."""
-    different = [name for name in head if head[name] != worker.get(name, "none")]
-    if not different:
-        return ""
-    told = ", ".join(f"{name} {worker.get(name, 'none')} there, {head[name]} here" for name in different)
-    return (
-        f"The worker on {host} is refused: {told}. "
-        "Install the same version of the course and the same packages (constraints.txt) on both, then grade again."
-    )
 
 
 class Cluster:
@@ -119,10 +67,9 @@ class Cluster:
             except KilledWorker:
                 continue
             except (CancelledError, OSError) as error:
-                raise self._fail(
-                    f"The scheduler at {self._address} was lost ({error}). Start it, then grade again: "
-                    "the runs that are done are kept."
-                ) from None
+                message = f"The scheduler at {self._address} was lost: {one_line(str(error), 120)}"
+                remedy = "Start it, then grade again: the runs that are done are kept."
+                raise self._fail(f"{message}. {remedy}") from None
             if "refused" in answer:
                 raise self._fail(answer["refused"])
             if "failed" in answer:
@@ -189,6 +136,19 @@ class Cluster:
 
 
 @contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep tracebacks of a lost connection off the screen: what became of the class is told in one sentence."""
+    levels = {logging.getLogger(name): logging.getLogger(name).level for name in ("distributed", "distributed.client")}
+    for logger in levels:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in levels.items():
+            logger.setLevel(level)
+
+
+@contextlib.contextmanager
 def on_cluster(address: str, *, with_gpu_slots: bool = False) -> Iterator[Runner]:
     """Connect to a scheduler and return the runner of its workers.
 
@@ -218,6 +178,6 @@ def on_cluster(address: str, *, with_gpu_slots: bool = False) -> Iterator[Runner
             f"No Dask scheduler answers at {address} ({error}). Start one with `dask scheduler`, and name its address "
             "as it prints it, e.g. tcp://login:8786."
         ) from None
-    with client:
+    with _quiet(), client:
         cluster = Cluster(client, address, with_gpu_slots=with_gpu_slots)
         yield Runner(cluster.run, IN_FLIGHT, cluster.device, cluster.stop)

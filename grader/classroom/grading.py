@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -92,9 +94,22 @@ def grade_class(
                 course.config.RunCells[name] = value
             results = Results(classroom, runner.device, is_again=is_again)
             chosen = chosen_lessons(lessons, lessons_of(classroom))
-            return _grade(course, chosen, runner, results, with_feedback, say)
+            with _kept_off_the_screen(course.log):
+                return _grade(course, chosen, runner, results, with_feedback, say)
     except OSError as error:
         raise stopping_error(error, classroom) or error from error
+
+
+@contextlib.contextmanager
+def _kept_off_the_screen(log: logging.Logger) -> Iterator[None]:
+    """Send what nbgrader's gradebook says of a failed write to the classroom's log; the error itself is told."""
+    said = logging.getLogger("tornado.application")  # the one that nbgrader's gradebook writes to
+    handlers, propagate = said.handlers, said.propagate
+    said.handlers, said.propagate = log.handlers, False
+    try:
+        yield
+    finally:
+        said.handlers, said.propagate = handlers, propagate
 
 
 def _grade(

@@ -61,7 +61,7 @@ class Results:
             if kept["format"] != FORMAT or kept["digest"] != _digest(_text(kept["execution"])):
                 return None
             return Execution.from_json(kept["execution"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def is_from_before(self, key: str) -> bool:

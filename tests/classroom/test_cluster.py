@@ -21,12 +21,14 @@ from small_course import LESSON, answer, code, hand_in, solved
 
 from grader.__main__ import main
 from grader.classroom import cluster as cluster_module
-from grader.classroom.cluster import Cluster, difference, facts, on_cluster, run_text
+from grader.classroom import remote
+from grader.classroom.cluster import Cluster, on_cluster
 from grader.classroom.errors import ClassroomError
 from grader.classroom.execution import CannotRun
 from grader.classroom.folder import open_course
 from grader.classroom.grading import grade_class
 from grader.classroom.jobs import Job
+from grader.classroom.remote import difference, facts, run_text
 from grader.classroom.runs import Runner
 from grader.classroom.seeds import classroom_secret
 from grader.classroom.steps import RunCells
@@ -234,7 +236,7 @@ def test_job_is_sent_again_when_its_workers_died() -> None:
 
 def test_only_a_failing_machine_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail_with(error: Exception) -> str:
-        monkeypatch.setattr(cluster_module, "run_job", lambda job: (_ for _ in ()).throw(error))
+        monkeypatch.setattr(remote, "run_job", lambda job: (_ for _ in ()).throw(error))
         return run_text(json.dumps(Job("{}", LESSON, 1).to_json()), facts())
 
     for error in (CannotRun("no kernel"), OSError(28, "No space left on device")):
@@ -248,7 +250,7 @@ def test_only_a_failing_machine_is_tried_again(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (CancelledError("scheduler-connection-lost"), "was lost .scheduler-connection-lost.. Start it, then grade"),
+        (CancelledError("scheduler-connection-lost"), "was lost: scheduler-connection-lost. Start it, then grade"),
         (OSError("closed"), "the runs that are done are kept"),
         (json.dumps({"refused": "The worker on node7 is refused"}), "node7 is refused"),
     ],
