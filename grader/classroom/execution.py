@@ -82,6 +82,7 @@ class Execution:
         reason: The same as a sentence, or "".
         seconds: How long the cells ran together.
         sandbox: The level of the sandbox in which they ran.
+        is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
@@ -89,6 +90,7 @@ class Execution:
     reason: str = ""
     seconds: float = 0.0
     sandbox: str = NONE
+    is_final: bool = True
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
@@ -236,5 +238,5 @@ def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     end = next((message for message in messages if "end" in message), None)
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
-        return Execution(cells, DIED, reason, seconds)
+        return Execution(cells, DIED, reason, seconds, is_final=False)
     return Execution(cells, end["end"], end["reason"], seconds)

@@ -126,6 +126,7 @@ def open_course(classroom: Path) -> Course:
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
     log.addHandler(handler)
     return Course(classroom.resolve(), config, log)
 

@@ -42,6 +42,7 @@ class Row:
         late_penalty: Points that nbgrader's plugin for late submissions takes from all points of the lesson.
         sandbox: How the run was kept apart, or "" where that was not recorded.
         peak_bytes: The most memory that its processes held, or None where that was not measured.
+        reused: Whether the run was kept from an earlier grading.
     """
 
     student: str
@@ -58,6 +59,7 @@ class Row:
     late_penalty: float = 0.0
     sandbox: str = ""
     peak_bytes: int | None = None
+    reused: bool = False
 
     def points(self, part: str) -> float:
         """Points earned in a part, "core" or "further", before a late penalty."""
@@ -157,8 +159,10 @@ def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
         f"{counts[status]} {status}" for status in (GRADED, STOPPED, UNREADABLE, FAILED) if counts[status]
     )
     count = f"{len(rows)} submission{'s' if len(rows) != 1 else ''}: {statuses}"
+    levels = sorted({row.sandbox for row in rows if row.sandbox})
     return [
         count,
+        *([f"sandbox   {', '.join(levels)}"] if levels else []),
         *_absent_lines(rows, classroom),
         f"marks     {classroom / 'marks.csv'}",
         f"report    {classroom / 'report.html'}",

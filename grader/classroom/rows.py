@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .execution import DIED, NOT_REACHED, TIMEOUT
@@ -35,7 +36,8 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     reasons += [f"{score.check.name}: please look at it" for score in result["scores"] if score.needs_review]
     checks = [_check_entry(score, final) for score in result["scores"]]
     reason = one_line("; ".join(reasons), LONGEST_REASON)
-    return _row(submission, status, reason, checks, execution.seconds)
+    row = _row(submission, status, reason, checks, execution.seconds)
+    return replace(row, sandbox="" if told["unreadable"] else execution.sandbox)
 
 
 def failed_row(submission: Submission, checks: Sequence[Check], error: Exception) -> Row:

@@ -146,9 +146,11 @@ class RunCells(ClassroomStep):
         return run_job(self.job(nb, lesson))
 
     def job(self, nb: NotebookNode, lesson: str) -> Job:
-        """Return what is to be run for a rebuilt notebook."""
+        """Return what is to be run for a rebuilt notebook: two that are equal but for our notes make equal jobs."""
+        run = copy.copy(nb) if self.run_demonstrations else without_demonstrations(nb)
+        run.metadata = nbformat.from_dict({name: value for name, value in nb.metadata.items() if name != OURS})
         return Job(
-            nbformat.writes(nb if self.run_demonstrations else without_demonstrations(nb)),
+            nbformat.writes(run),
             lesson,
             lesson_seed(classroom_secret(self.folder()), lesson),
             Limits(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..errors import ClassroomError
 from ..forked import ForkedProcess, ForkServerError
+from ..scratch import scratch_folder
 from .bubblewrap import command_in_bubblewrap
 from .confinement import AUTO, BUBBLEWRAP, CHOICES, LADDER, NONE, WITH_LOOPBACK, Bounds, Confinement
 from .visible import JUDGES, device_paths, hidden_paths, visible_paths
@@ -25,7 +26,7 @@ RUN_FOLDERS = ("files", "sockets", "root")
 @contextmanager
 def run_folder() -> Iterator[str]:
     """Make the folder of one run, with the folders that a sandbox uses, and remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as folder:
         for name in RUN_FOLDERS:
             Path(folder, name).mkdir()
         yield folder
