@@ -197,7 +197,7 @@ for number in range(40):
 def test_the_folder_of_sockets_cannot_be_filled() -> None:
     if reason := choice.why_not(NAMESPACES, kernel_server().path):
         pytest.skip(reason)
-    write = "import glob\nplace = glob.glob('/tmp/lean-training-*/*/sockets')[0]"
+    write = "import glob\nplace = glob.glob('/tmp/lean-training-*/run-*/sockets')[0]"
     execution = run(NAMESPACES, TRY + write, "print(tried(lambda: open(place + '/x', 'w')))")
     assert printed(execution, 1) == "OSError"  # read-only file system
 
