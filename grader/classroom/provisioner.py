@@ -7,7 +7,9 @@ no IPython kernel of this very Python is started as always.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +22,7 @@ from .forked import ForkedProcess
 from .servers import PROVISIONER_VARIABLE, SERVER_VARIABLE, kernel_server
 
 LAUNCHER = "ipykernel_launcher"
+KILL_SECONDS = 2
 
 
 class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client's class is not typed
@@ -34,6 +37,13 @@ class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client
         self.pid = self.pgid = self.process.pid  # a forked process leads a session of its own
         self.cwd = kwargs.get("cwd") or Path.cwd()
         return self.connection_info
+
+    async def kill(self, restart: bool = False) -> None:
+        """Kill the kernel, and return when it is gone; jupyter_client would ask only every tenth of a second."""
+        await super().kill(restart=restart)
+        if isinstance(self.process, ForkedProcess):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.process.wait, KILL_SECONDS)
 
 
 def arguments_of_launcher(command: Sequence[str]) -> list[str] | None:

@@ -17,6 +17,7 @@ SERVER_VARIABLE = "LEAN_TRAINING_FORK_SERVER"
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
+    "ipykernel.debugger",  # every kernel imports it, half of what its start costs
     "torch",
     "torch.optim",
     "torch.utils.data",
@@ -30,7 +31,12 @@ KERNEL_MODULES = (
     "transformers.models.distilbert.modeling_distilbert",
     "grader.meters.measurement",
 )
-WORKER_MODULES = ("grader.classroom.worker", "jupyter_client.provisioning", "grader.classroom.provisioner")
+WORKER_MODULES = (
+    "grader.classroom.worker",
+    "jupyter_client.provisioning",
+    "grader.classroom.provisioner",
+    "grader.classroom.warm_worker",
+)
 
 _servers: dict[Sequence[str], ForkServer] = {}
 _starting = threading.Lock()
