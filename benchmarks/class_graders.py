@@ -1,0 +1,78 @@
+"""Grade one class with stock nbgrader or with this project, and print what that took, as one line of JSON.
+
+Run by class_throughput.py: python benchmarks/class_graders.py SYSTEM CLASSROOM LESSON JOBS
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+STOCK, OURS, PAGES = "stock nbgrader", "this project", "this, with feedback pages"
+BECOME_SUBREAPER = 36  # prctl(2): what a killed parent leaves behind comes here, with the CPU that it has used
+
+
+def grade_stock(room: Path, lesson: str, jobs: int) -> dict[str, Any]:
+    """Grade with nbgrader's own command in this process."""
+    from nbgrader.api import Gradebook
+    from nbgrader.apps import AutogradeApp
+
+    os.chdir(room)
+    application = AutogradeApp()
+    application.initialize([lesson, "--log-level=ERROR"])
+    used = measured(application.start)
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as gradebook:
+        return used | {"points": {found.student_id: found.score for found in gradebook.assignment_submissions(lesson)}}
+
+
+def grade_ours(room: Path, lesson: str, jobs: int, *, with_feedback: bool = False) -> dict[str, Any]:
+    """Grade with this project in this process, on fork servers that stand."""
+    from grader.classroom.grading import grade_class
+    from grader.classroom.servers import can_fork, kernel_server, worker_server
+
+    if can_fork():
+        kernel_server()
+        worker_server()
+    rows: list[Any] = []
+    used = measured(lambda: rows.extend(grade_class(room, jobs=jobs, with_feedback=with_feedback).rows))
+    return used | {"points": {row.student: row.points("core") + row.points("further") for row in rows}}
+
+
+def measured(call: Callable[[], object]) -> dict[str, Any]:
+    """Return the seconds of a call, and the CPU of this process and of all that it has started."""
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
+    before, began = _cpu_seconds(), time.perf_counter()
+    call()
+    return {"seconds": time.perf_counter() - began, "cpu_seconds": _cpu_seconds() - before}
+
+
+def _cpu_seconds() -> float:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:  # kernels whose parent was killed with them
+            pass
+    except ChildProcessError:
+        pass
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    alive = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used) + sum(sum(times[:4]) for times in alive)
+
+
+SYSTEMS: dict[str, Callable[[Path, str, int], dict[str, Any]]] = {
+    STOCK: grade_stock,
+    OURS: grade_ours,
+    PAGES: lambda room, lesson, jobs: grade_ours(room, lesson, jobs, with_feedback=True),
+}
+
+
+if __name__ == "__main__":
+    name, room, lesson, jobs = sys.argv[1:]
+    print(json.dumps(SYSTEMS[name](Path(room), lesson, int(jobs))))
