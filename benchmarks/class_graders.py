@@ -35,13 +35,16 @@ def grade_stock(room: Path, lesson: str, jobs: int) -> dict[str, Any]:
 
 
 def grade_ours(room: Path, lesson: str, jobs: int, *, with_feedback: bool = False) -> dict[str, Any]:
-    """Grade with this project in this process, on fork servers that stand."""
-    from grader.classroom.grading import grade_class
-    from grader.classroom.servers import can_fork, kernel_server, worker_server
+    """Grade with this project in this process, once a first run has started all that a class starts once."""
+    import nbformat
 
-    if can_fork():
-        kernel_server()
-        worker_server()
+    from grader.classroom.configuration import read_configuration
+    from grader.classroom.grading import grade_class
+    from grader.classroom.steps import RunCells
+
+    nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    nothing.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    RunCells(config=read_configuration(room)).execute(nothing, lesson)
     rows: list[Any] = []
     used = measured(lambda: rows.extend(grade_class(room, jobs=jobs, with_feedback=with_feedback).rows))
     return used | {"points": {row.student: row.points("core") + row.points("further") for row in rows}}

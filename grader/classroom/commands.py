@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import stopping_error
+from .sandbox.confinement import CHOICES
 
 if TYPE_CHECKING:
     from .report import Row
@@ -53,6 +54,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
     )
+    parser.add_argument("--sandbox", choices=CHOICES, metavar="LEVEL", help=f"one of {', '.join(CHOICES)}")
+    parser.add_argument("--unsafe", action="store_true", help="run without a sandbox where the machine allows none")
     parser.add_argument("--no-feedback", action="store_true", help="write no HTML pages")
 
 
@@ -90,6 +93,7 @@ def run_autograde(args: argparse.Namespace) -> int:
     from .report import FAILED, summary_lines
 
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
+    settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
     settings["run_demonstrations"] = False if args.skip_demonstrations else None
     given = {name: value for name, value in settings.items() if value is not None}
     grading = grade_class(

@@ -44,7 +44,7 @@ def grade_class(
     lessons: Sequence[str] = (),
     *,
     jobs: int = 1,
-    settings: dict[str, int | bool] | None = None,
+    settings: dict[str, int | bool | str] | None = None,
     with_feedback: bool = True,
     say: Say = lambda row: None,
 ) -> Grading:

@@ -11,7 +11,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .execution import Execution, Limits, run_apart
+from .sandbox.choice import chosen_level
+from .sandbox.confinement import AUTO
 from .seeds import kernel_environment
+from .servers import bare_server, kernel_server
 
 FORMAT = 1
 LEFT_OUT = "__pycache__"
@@ -31,6 +34,9 @@ class Job:
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether the kernel is forked from a process that has imported the course's libraries.
         sandbox: The level of the sandbox; "auto" for the best that the machine allows.
+        is_unsafe: Whether it may run without a sandbox, where the machine allows none.
+        readable: Folders that a confined kernel may read beside Python and the system.
+        hidden: Folders that it must not see, wherever they lie.
     """
 
     notebook: str
@@ -41,7 +47,10 @@ class Job:
     support: Mapping[str, bytes] = field(default_factory=dict)
     kernel: str = ""
     is_forked: bool = False
-    sandbox: str = "auto"
+    sandbox: str = AUTO
+    is_unsafe: bool = False
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a dict that JSON can carry."""
@@ -65,6 +74,7 @@ class Job:
         if unknown:
             raise ValueError(f"a job with fields that this version does not know: {', '.join(unknown)}")
         fields["limits"] = Limits(**fields["limits"])
+        fields |= {name: tuple(fields[name]) for name in ("readable", "hidden")}
         fields["support"] = {name: base64.b64decode(text) for name, text in fields["support"].items()}
         return cls(**fields)
 
@@ -77,7 +87,10 @@ def run_job(job: Job) -> Execution:
 
     Raises:
         CannotRun: if no kernel started, twice.
+        ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
+    server = kernel_server if job.is_forked else bare_server
+    level = chosen_level(job.sandbox, lambda: server().path, is_unsafe=job.is_unsafe)
     return run_apart(
         job.notebook,
         job.limits,
@@ -85,6 +98,9 @@ def run_job(job: Job) -> Execution:
         job.support,
         job.kernel,
         is_forked=job.is_forked,
+        sandbox=level,
+        readable=job.readable,
+        hidden=job.hidden,
     )
 
 
