@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, opened once for a whole class."""
+"""nbgrader's gradebook, prepared once for a whole class."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 from nbgrader.api import Gradebook
 from sqlalchemy import Connection, create_engine
 from sqlalchemy.orm import scoped_session, sessionmaker
+from sqlalchemy.pool import NullPool
 
 STEPS_COURSE = "default_course"  # the one that nbgrader's steps open, whatever the course is called
 
 
 class OpenGradebook:
-    """One connection to a gradebook, which nbgrader's own code uses instead of opening the gradebook again.
+    """A gradebook that nbgrader's own code uses as it stands, in one transaction for each submission.
 
-    It opens it a dozen times for each submission, and each time it looks for every table, compiles every query anew,
-    and waits for the disk at every commit.
+    By itself it opens the gradebook a dozen times for each submission, and each time it looks for every table, compiles
+    every query anew, and waits for the disk at every commit.
     """
 
     def __init__(self, url: str, course_id: str):
@@ -26,7 +27,7 @@ class OpenGradebook:
             with Gradebook(url, course):
                 pass
         self._url = url
-        self._engine = create_engine(url)
+        self._engine = create_engine(url, poolclass=NullPool)  # nothing stays open between two transactions
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
@@ -38,10 +39,6 @@ class OpenGradebook:
                 yield
             finally:
                 Gradebook.__init__, Gradebook.close = original
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._engine.dispose()
 
     def _opening(self, connection: Connection, original: Callable[..., None]) -> Callable[..., None]:
         # A commit of the session, or its end, leaves the transaction open, which belongs to the connection.
