@@ -23,31 +23,35 @@ BECOME_SUBREAPER = 36  # prctl(2): what a killed parent leaves behind comes here
 
 def grade_stock(room: Path, lesson: str, jobs: int) -> dict[str, Any]:
     """Grade with nbgrader's own command in this process."""
-    from nbgrader.api import Gradebook
     from nbgrader.apps import AutogradeApp
 
     os.chdir(room)
     application = AutogradeApp()
     application.initialize([lesson, "--log-level=ERROR"])
-    used = measured(application.start)
-    with Gradebook(f"sqlite:///{room}/gradebook.db") as gradebook:
-        return used | {"points": {found.student_id: found.score for found in gradebook.assignment_submissions(lesson)}}
+    return measured(application.start) | {"points": points(room, lesson)}
 
 
-def grade_ours(room: Path, lesson: str, jobs: int, *, with_feedback: bool = False) -> dict[str, Any]:
-    """Grade with this project in this process, once a first run has started all that a class starts once."""
+def grade_ours(room: Path, lesson: str, jobs: int, *options: str) -> dict[str, Any]:
+    """Grade with this project's command in this process, once a first run has started all that a class starts once."""
     import nbformat
 
+    from grader.__main__ import main
     from grader.classroom.configuration import read_configuration
-    from grader.classroom.grading import grade_class
     from grader.classroom.steps import RunCells
 
     nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
     nothing.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     RunCells(config=read_configuration(room)).execute(nothing, lesson)
-    rows: list[Any] = []
-    used = measured(lambda: rows.extend(grade_class(room, jobs=jobs, with_feedback=with_feedback).rows))
-    return used | {"points": {row.student: row.points("core") + row.points("further") for row in rows}}
+    used = measured(lambda: main(["autograde", str(room), "-j", str(jobs), *options]))
+    return used | {"points": points(room, lesson)}
+
+
+def points(room: Path, lesson: str) -> dict[str, float]:
+    """Return each student's points, as the gradebook has them."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as gradebook:
+        return {found.student_id: found.score for found in gradebook.assignment_submissions(lesson)}
 
 
 def measured(call: Callable[[], object]) -> dict[str, Any]:
@@ -71,8 +75,8 @@ def _cpu_seconds() -> float:
 
 SYSTEMS: dict[str, Callable[[Path, str, int], dict[str, Any]]] = {
     STOCK: grade_stock,
-    OURS: grade_ours,
-    PAGES: lambda room, lesson, jobs: grade_ours(room, lesson, jobs, with_feedback=True),
+    OURS: lambda room, lesson, jobs: grade_ours(room, lesson, jobs, "--no-feedback"),
+    PAGES: grade_ours,
 }
 
 
