@@ -56,7 +56,7 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
         elif known[index].is_answer:
             missing.append(known[index].grade_id)
         cells += [rebuilt, *extras.get(index, [])]
-    notebook = copy.deepcopy(stub)
+    notebook = copy.deepcopy(nbformat.from_dict({**stub, "cells": []}))
     notebook.cells = [_plain(cell, number) for number, cell in enumerate(cells)]
     return Alignment(
         notebook, tuple(missing), tuple(matching.notes + _missing_notes(known, missing) + _gone_checks(stub, matching))

@@ -7,6 +7,7 @@ no IPython kernel of this very Python is started as always.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -27,6 +28,7 @@ from .servers import CONFINEMENT_VARIABLE, SERVER_VARIABLE, kernel_server
 
 LAUNCHER = "ipykernel_launcher"
 RUN_KERNEL = "grader.classroom.forked_kernel:run_kernel"
+KILL_SECONDS = 2
 
 
 class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client's class is not typed
@@ -76,6 +78,13 @@ class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client
         self.pid = self.pgid = self.process.pid  # a forked process leads a session of its own
         self.cwd = kwargs.get("cwd") or Path.cwd()
         return self.connection_info
+
+    async def kill(self, restart: bool = False) -> None:
+        """Kill the kernel, and return when it is gone; jupyter_client would ask only every tenth of a second."""
+        await super().kill(restart=restart)
+        if isinstance(self.process, ForkedProcess):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.process.wait, KILL_SECONDS)
 
     async def _launch_in_bubblewrap(
         self, confinement: Confinement, arguments: list[str], launch: dict[str, Any]
