@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import re
 import sysconfig
 import traceback
@@ -102,9 +103,17 @@ def require_number(value: object, what: str, *, is_finite: bool = True) -> int |
         value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, bool) or not isinstance(value, int | float):
         fail("wrong_type", f"{what}: a number", f"{type(value).__name__}", "what your function returns")
-    if is_finite and (value != value or value in (float("inf"), float("-inf"))):
-        fail("not_finite", f"{what}: a finite number", str(value), "a division by zero, or an overflow")
+    if is_finite and not _is_finite(value):
+        measured = str(value) if isinstance(value, float) else "an integer beyond all floats"
+        fail("not_finite", f"{what}: a finite number", measured, "a division by zero, or an overflow")
     return value
+
+
+def _is_finite(value: int | float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
 
 
 def _require_result(value: object, expected: str) -> None:

@@ -16,6 +16,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .seeds import TIDY_MALLOC
+
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60
 KILLED = -signal.SIGKILL
@@ -39,7 +41,7 @@ class ForkServer:
         command = [sys.executable, "-P", "-m", "grader.classroom.fork_server", self.path, *modules]
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)
-        environment = {**os.environ, "PYTHONPATH": paths}
+        environment = {**os.environ, "PYTHONPATH": paths, **TIDY_MALLOC}
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command,

@@ -16,6 +16,8 @@ from typing import Any
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from grader.channel import STEPS_VARIABLE
+
 from .forked import ForkedProcess
 from .servers import PROVISIONER_VARIABLE, SERVER_VARIABLE, kernel_server
 
@@ -49,6 +51,9 @@ def _fork_kernel(arguments: list[str], launch: dict[str, Any]) -> ForkedProcess:
     server = environment.get(SERVER_VARIABLE) or kernel_server().path
     for name in (SERVER_VARIABLE, PROVISIONER_VARIABLE, "JPY_PARENT_PID"):  # none of them is a learner's business
         environment.pop(name, None)
+    handed_over = tuple(launch.get("pass_fds", ()))
+    if environment.get(STEPS_VARIABLE) in [str(descriptor) for descriptor in handed_over]:
+        environment[STEPS_VARIABLE] = str(3 + handed_over.index(int(environment[STEPS_VARIABLE])))
     with open(os.devnull, "rb") as nothing:
         process = ForkedProcess(
             server,
@@ -56,7 +61,12 @@ def _fork_kernel(arguments: list[str], launch: dict[str, Any]) -> ForkedProcess:
             [arguments],
             environment=environment,
             folder=str(launch.get("cwd") or Path.cwd()),
-            descriptors=(nothing.fileno(), _descriptor(launch, "stdout", 1), _descriptor(launch, "stderr", 2)),
+            descriptors=(
+                nothing.fileno(),
+                _descriptor(launch, "stdout", 1),
+                _descriptor(launch, "stderr", 2),
+                *handed_over,
+            ),
         )
     process.wait_until_ready()
     return process

@@ -9,11 +9,16 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from grader.channel import EMIT, OBSERVE_VARIABLE, SEED_VARIABLE
+
 from .errors import ClassroomError
 
 SECRET = "secret"  # the file's name
 SECRET_BYTES = 32
 LARGEST_SEED = 2**31
+# glibc reads these when a process starts. A block of 64 KiB or more is then mapped for itself and given back when it is
+# freed, so that the size of the process follows the tensors.
+TIDY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 def classroom_secret(classroom: Path) -> bytes:
@@ -48,9 +53,11 @@ def kernel_environment(base: Mapping[str, str], seed: int) -> dict[str, str]:
     """Return the environment of a learner's kernel, with nothing in it that says "nbgrader"."""
     kept = {name: value for name, value in base.items() if not name.startswith("NBGRADER_")}
     return kept | {
-        "LEAN_TRAINING_SEED": str(seed),
+        SEED_VARIABLE: str(seed),
+        OBSERVE_VARIABLE: EMIT,
         "LEAN_TRAINING_ATTEMPTS": "off",
         "MPLBACKEND": "agg",
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **TIDY_MALLOC,
     }

@@ -20,6 +20,7 @@ from traitlets import Bool, Integer, List, Unicode
 from .alignment import OWN, align
 from .comments import comment_on, hide_hidden_tests
 from .execution import Execution, Limits, run_apart
+from .judging import judge_execution
 from .master import master_path, nbgrader_metadata, read_notebook, untouched
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .scoring import Score, score_notebook, unreadable_scores
@@ -132,7 +133,7 @@ class RunCells(ClassroomStep):
             CannotRun: if no kernel started.
         """
         seed = lesson_seed(classroom_secret(self.folder()), lesson)
-        return run_apart(
+        execution = run_apart(
             nbformat.writes(nb if self.run_demonstrations else without_demonstrations(nb)),
             Limits(self.cell_seconds, self.notebook_seconds),
             kernel_environment(os.environ, seed),
@@ -140,6 +141,7 @@ class RunCells(ClassroomStep):
             self.kernel_name,
             is_forked=self.is_forked,
         )
+        return judge_execution(nb, execution, seed)
 
 
 def without_demonstrations(nb: NotebookNode) -> NotebookNode:
