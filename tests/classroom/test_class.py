@@ -85,7 +85,7 @@ def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> 
         ("endless", ["pass", "error", "pass"]),
         ("exits", ["pass", "error", "pass"]),
         ("half", ["pass", "pass", "partial"]),
-        ("blanks", ["fail", "fail", "fail"]),
+        ("blanks", ["tampered", "tampered", "tampered"]),
     ],
 )
 def test_each_check_has_a_verdict(rows: dict[str, Row], student: str, verdicts: list[str]) -> None:
