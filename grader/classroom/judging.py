@@ -71,21 +71,24 @@ class Judge:
         finally:
             timer.cancel()
         if not line.endswith("\n"):
-            self.close()
             raise JudgeStopped(self._last_words())
         self._seconds = VERDICT_SECONDS
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def _last_words(self) -> str:
+        self._process.kill()
+        self._process.wait()
         self._complaints.seek(0)
         return self._complaints.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
 
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        with contextlib.suppress(OSError):
-            self._process.communicate()
+        for pipe in (self._process.stdin, self._process.stdout, self._complaints):
+            with contextlib.suppress(OSError):  # what was not sent is lost with it
+                pipe.close()  # type: ignore[union-attr]  # both are pipes
+        self._process.wait()
 
 
 _idle: list[Judge] = []

@@ -90,6 +90,11 @@ class StepSignals:
         self._receive()
         self._is_awaited = False
 
+    def close(self) -> None:
+        """Close both ends."""
+        self._ours.close()
+        self.theirs.close()
+
     def take(self) -> dict[str, Any] | None:
         """Return what was seen since the last call, as CellRun.steps has it; None if the kernel never spoke."""
         self._receive()
