@@ -6,6 +6,7 @@ import inspect
 import linecache
 import math
 import re
+import sys
 import sysconfig
 import traceback
 from pathlib import Path
@@ -16,6 +17,7 @@ import torch
 
 from grader.verdict import CheckFailed, NotSolvedYet, Verdict
 
+LARGEST_FLOAT = sys.float_info.max
 _OURS = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
@@ -103,17 +105,12 @@ def require_number(value: object, what: str, *, is_finite: bool = True) -> int |
         value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, bool) or not isinstance(value, int | float):
         fail("wrong_type", f"{what}: a number", f"{type(value).__name__}", "what your function returns")
-    if is_finite and not _is_finite(value):
-        measured = str(value) if isinstance(value, float) else "an integer beyond all floats"
-        fail("not_finite", f"{what}: a finite number", measured, "a division by zero, or an overflow")
+    if isinstance(value, int) and abs(value) > LARGEST_FLOAT:
+        look_at = "powers and products: is one `**` meant as `*`?"
+        fail("too_large", f"{what}: a number below {LARGEST_FLOAT:.0e}", "an integer above it", look_at)
+    if is_finite and not math.isfinite(value):
+        fail("not_finite", f"{what}: a finite number", str(value), "a division by zero, or an overflow")
     return value
-
-
-def _is_finite(value: int | float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond all floats
-        return False
 
 
 def _require_result(value: object, expected: str) -> None:

@@ -28,7 +28,7 @@ from grader.checks.claims import measure_claimed_peak
 from grader.testbed.chain import make_chain
 
 def above_entry(is_checkpointed):
-    model, inputs = make_chain(12, 256, 1024), torch.randn(512, 256)
+    model, inputs = make_chain(12, 64, 256), torch.randn(2560, 64)
     def step():
         model.zero_grad()
         out = checkpoint_sequential(model, 4, inputs, use_reentrant=False) if is_checkpointed else model(inputs)
