@@ -176,15 +176,16 @@ def _ask(check: str, seed: int, observation: str | None) -> dict[str, Any]:
         return {"malformed": "an observation that is too large, or no text"}
     try:
         with borrowed_judge() as judge:
-            return judge.ask(check, seed, observation)
+            answer = judge.ask(check, seed, observation)
     except JudgeStopped as error:
-        said = str(error)
-    if "ModuleNotFoundError" in said:
+        answer = {"failed": f"the judge took too long, or ended{f': {error}' if str(error) else ''}"}
+    failure = answer.get("failed", "")
+    if "ModuleNotFoundError" in failure:
         raise ClassroomError(
-            f"The judge cannot be started: {said}. Install what the course needs with "
+            f"The judge cannot be started: {failure}. Install what the course needs with "
             "`pip install 'lean-training[train]'`, then grade again."
         )
-    return {"failed": f"the judge took too long, or ended{': ' + said if said else ''}"}
+    return answer
 
 
 def _tampered(reason: str) -> dict[str, Any]:

@@ -48,6 +48,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
     notebook_output_bytes = 0
     cell_output_bytes = 0
     notebook_observation_bytes = 0
+    is_observed = False  # whether what the next cells emit is kept for a judge
 
     def __init__(self, nb: NotebookNode, **settings: Any):
         # No tag of a notebook's makes a cell pass unseen.
@@ -63,7 +64,8 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Take an observation, drop an output beyond the caps; handle the others as nbclient does."""
         if msg["msg_type"] in OUTPUT_MESSAGES and MEDIA_TYPE in (msg["content"].get("data") or ()):
-            self._keep_observation(msg["content"]["data"][MEDIA_TYPE])
+            if self.is_observed:
+                self._keep_observation(msg["content"]["data"][MEDIA_TYPE])
             return None
         if msg["msg_type"] in OUTPUT_MESSAGES and msg["msg_type"] != "error":
             output_bytes = len(json.dumps(msg["content"], default=str))

@@ -31,7 +31,7 @@ def above_entry(is_checkpointed):
     model, inputs = make_chain(12, 64, 256), torch.randn(2560, 64)
     def step():
         model.zero_grad()
-        out = checkpoint_sequential(model, 4, inputs, use_reentrant=False) if is_checkpointed else model(inputs)
+        out = checkpoint_sequential(model, 2, inputs, use_reentrant=False) if is_checkpointed else model(inputs)
         out.square().mean().backward()
     return [measure_claimed_peak(step, model=model, inputs=inputs).above_entry_bytes for _ in range({RUNS})]"""
 

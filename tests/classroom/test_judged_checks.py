@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
+import nbformat
 import pytest
-from judged_lesson import ANSWERS, POINTS, WHOLE_BATCH, executed, graded, rebuilt
+from judged_lesson import ANSWERS, POINTS, SEED, WHOLE_BATCH, build_master, executed, graded, rebuilt
 
 from grader.channel import MEDIA_TYPE
 from grader.classroom import judging
+from grader.classroom.alignment import STUB as HANDED_OUT
+from grader.classroom.errors import ClassroomError
 from grader.classroom.execution import Execution
+from grader.classroom.folder import make_classroom
+from grader.classroom.grading import grade_class
 from grader.classroom.judging import judge_execution
 from grader.classroom.scoring import Score, score_notebook
 
@@ -65,7 +71,7 @@ def test_a_wrong_answer_is_told_as_in_a_notebook_of_ones_own() -> None:
     assert [line[:10] for line in error["traceback"]] == ["expected  ", "measured  ", "look at   "]
 
 
-def test_a_broken_answer_fails_in_the_kernel_and_needs_no_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_answer_fails_in_the_kernel_and_needs_no_judge() -> None:
     scores, _ = graded(
         accumulate_gradients="def accumulate_gradients(model):\n    pass",
         largest_micro_batch="def largest_micro_batch(forecast_peak, batch, budget_bytes):\n    return 1 / 0",
@@ -121,13 +127,43 @@ def test_a_judge_that_takes_too_long_leaves_the_points_to_a_person(
     judging.close_judges()
     monkeypatch.setattr(judging, "START_SECONDS", 0)
     monkeypatch.setattr(judging, "VERDICT_SECONDS", 0.05)
-    judged = judge_execution(rebuilt({}), observed, 20011)
+    judged = judge_execution(rebuilt({}), observed, SEED)
     scores = {score.check.name: score for score in score_notebook(rebuilt({}), judged)}
     assert verdicts(scores) == dict.fromkeys(POINTS, "undecided") | {"check_triple": "pass"}
     assert all(score.needs_review and not score.points for score in scores.values() if score.verdict == "undecided")
     monkeypatch.undo()
-    again = score_notebook(rebuilt({}), judge_execution(rebuilt({}), observed, 20011))
+    again = score_notebook(rebuilt({}), judge_execution(rebuilt({}), observed, SEED))
     assert {score.verdict for score in again} == {"pass"}
+
+
+def test_a_judge_without_its_libraries_stops_the_class_and_says_what_to_install(
+    observed: Execution, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    judging.close_judges()
+    (tmp_path / "safetensors").mkdir()
+    (tmp_path / "safetensors" / "__init__.py").write_text("import a_package_that_is_missing")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(ClassroomError, match=r"pip install 'lean-training\[train\]'"):
+        judge_execution(rebuilt({}), observed, SEED)
+    judging.close_judges()
+
+
+def test_a_class_is_written_without_any_observation(tmp_path: Path) -> None:
+    room, lesson = tmp_path / "room", "07_judged"
+    make_classroom(room, [], {lesson: Path("judged.py")}, lambda source=None: build_master())
+    for student, answers in {"ada": {}, "bob": {"largest_micro_batch": WRONG_SIZES}}.items():
+        path = room / "submitted" / student / lesson / f"{lesson}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_text(nbformat.writes(rebuilt(answers)))
+    rows = {row.student: row for row in grade_class(room, jobs=2).rows}
+    assert [rows[student].points("core") for student in ("ada", "bob")] == [8, 6]
+    assert rows["ada"].reason == ""
+    for path in room.rglob("*"):
+        assert not path.is_file() or MEDIA_TYPE.encode() not in path.read_bytes(), path
+    page = (room / rows["ada"].feedback).read_text()
+    assert "passed: 6 jobs, each with its largest micro-batch" in page
+    page = (room / rows["bob"].feedback).read_text()
+    assert "expected" in page and "look at" in page
 
 
 # Byte counts
@@ -181,6 +217,13 @@ def test_signals_that_belong_to_no_step_are_tampered(how: str, name: bytes) -> N
     assert "claims of peak memory" in score.measured
 
 
+def test_a_kernel_that_was_started_anew_is_watched_as_the_first() -> None:
+    scores, execution = graded(["import os\nos._exit(0)"])
+    assert "the kernel died in a cell of the learner's own" in execution.reason
+    assert {name: score.points for name, score in scores.items()} == POINTS
+    assert execution.notes == ()
+
+
 def test_a_step_that_is_not_announced_is_tampered() -> None:
     own = ["import os\nos.close(int(os.environ['LEAN_TRAINING_STEPS']))"]
     own[0] += "\nimport grader.checks.claims as claims, contextlib\nclaims._runner_watches = contextlib.nullcontext"
@@ -210,13 +253,16 @@ def test_asserts_that_are_cut_out_of_a_cell_hold_for_the_stub_too() -> None:
 
 
 def test_a_control_leaves_names_and_random_numbers_as_they_were() -> None:
-    own = [
-        "import random\nrandom.seed(1)\ncalls = []",
-        "%%javascript\n0",
-    ]
-    answer = "def triple(number):\n    calls.append(number)\n    return 3 * number\nkept = triple"
-    scores, _ = graded(own, triple=answer)
-    assert scores["check_triple"].verdict == "pass"
+    notebook = rebuilt({"triple": "calls = []\ndef triple(number):\n    calls.append(number)\n    return 3 * number"})
+    look = "import random\nprint(triple(2), calls, random.random(), torch.rand(1), 'stub' in globals())"
+    notebook.cells[1].source = f"import random\nrandom.seed(1)\ntorch.manual_seed(1)\n{notebook.cells[1].source}"
+    notebook.cells.append(nbformat.v4.new_code_cell(look))
+    with_control = executed(notebook).cells[len(notebook.cells) - 1].outputs
+    for cell in notebook.cells:
+        cell.metadata.pop(HANDED_OUT, None)
+    without_control = executed(notebook).cells[len(notebook.cells) - 1].outputs
+    assert with_control == without_control
+    assert with_control[0]["text"].startswith("6 [2, 5, 2] 0.")
 
 
 HONEST = {
