@@ -11,7 +11,7 @@ import pytest
 from judged_lesson import ANSWERS, POINTS, SEED, WHOLE_BATCH, build_master, executed, graded, rebuilt
 
 from grader.channel import MEDIA_TYPE
-from grader.classroom import judging
+from grader.classroom import judge_process
 from grader.classroom.alignment import STUB as HANDED_OUT
 from grader.classroom.errors import ClassroomError
 from grader.classroom.execution import Execution
@@ -124,9 +124,9 @@ def test_a_malformed_observation_is_tampered(text: object) -> None:
 def test_a_judge_that_takes_too_long_leaves_the_points_to_a_person(
     observed: Execution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judging.close_judges()
-    monkeypatch.setattr(judging, "START_SECONDS", 0)
-    monkeypatch.setattr(judging, "VERDICT_SECONDS", 0.05)
+    judge_process.close_judges()
+    monkeypatch.setattr(judge_process, "START_SECONDS", 0)
+    monkeypatch.setattr(judge_process, "VERDICT_SECONDS", 0.05)
     judged = judge_execution(rebuilt({}), observed, SEED)
     scores = {score.check.name: score for score in score_notebook(rebuilt({}), judged)}
     assert verdicts(scores) == dict.fromkeys(POINTS, "undecided") | {"check_triple": "pass"}
@@ -139,13 +139,13 @@ def test_a_judge_that_takes_too_long_leaves_the_points_to_a_person(
 def test_a_judge_without_its_libraries_stops_the_class_and_says_what_to_install(
     observed: Execution, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    judging.close_judges()
+    judge_process.close_judges()
     (tmp_path / "safetensors").mkdir()
     (tmp_path / "safetensors" / "__init__.py").write_text("import a_package_that_is_missing")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with pytest.raises(ClassroomError, match=r"pip install 'lean-training\[train\]'"):
         judge_execution(rebuilt({}), observed, SEED)
-    judging.close_judges()
+    judge_process.close_judges()
 
 
 def test_a_class_is_written_without_any_observation(tmp_path: Path) -> None:
