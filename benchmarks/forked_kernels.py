@@ -5,15 +5,13 @@ Run: python benchmarks/forked_kernels.py [ROUNDS]
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import time
 
 import nbformat
 
-from grader.classroom.execution import Limits, run_apart
-from grader.classroom.seeds import kernel_environment
+from grader.classroom.jobs import Job, run_job
 from grader.units import format_seconds
 
 IMPORTS = "import torch, datasets\nfrom accelerate import Accelerator\nfrom transformers import Trainer"
@@ -29,9 +27,8 @@ def make_notebook() -> str:
 
 def seconds_of_run(notebook: str, *, is_forked: bool) -> float:
     """Run the notebook once; an end before its last cell is an error."""
-    environment = kernel_environment(os.environ, seed=0)
     began = time.perf_counter()
-    execution = run_apart(notebook, Limits(), environment, None, "", is_forked=is_forked)
+    execution = run_job(Job(notebook, lesson="", seed=0, is_forked=is_forked))
     if [cell.state for cell in execution.cells.values()] != ["ok"] * len(CELLS):
         raise SystemExit(f"the notebook did not run: {execution}")
     return time.perf_counter() - began

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import functools
 import json
 import os
-import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from grader.units import MIB
 
 from .forked import ForkServerError
-from .workers import fork_worker, start_worker
+from .sandbox.choice import make_confinement, run_folder
+from .sandbox.confinement import NONE, Bounds
+from .workers import Worker, fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
 CHANGED = "changed"  # the kernel no longer runs what it is sent
 TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to look at
 FINISHED = "finished"
 GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
+CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
+FORMAT = 1  # of a run as JSON
 LARGEST_RESULT_BYTES = 128 * MIB  # outputs and observations have their own caps below it
 
 
@@ -34,10 +39,21 @@ class Limits:
     Attributes:
         cell_seconds: Limit of one cell.
         notebook_seconds: Limit of all cells together.
+        memory_bytes: Memory of the kernel and all that it starts.
+        scratch_bytes: Files that they write, together.
+        processes: Processes and threads, together.
     """
 
     cell_seconds: int = 120
     notebook_seconds: int = 600
+    memory_bytes: int = Bounds.memory_bytes
+    scratch_bytes: int = Bounds.scratch_bytes
+    processes: int = Bounds.processes
+
+    @property
+    def bounds(self) -> Bounds:
+        """Return what a sandbox keeps of these limits."""
+        return Bounds(self.memory_bytes, self.processes, self.scratch_bytes, CPU_FACTOR * self.notebook_seconds)
 
 
 @dataclass(frozen=True)
@@ -76,6 +92,8 @@ class Execution:
         end: "finished", or why the rest was not reached: "died", "timeout" or "not_run".
         reason: The same as a sentence, or "".
         seconds: How long the cells ran together.
+        sandbox: The level of the sandbox in which they ran.
+        is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
         notes: What the instructor may want to know; no note costs a point.
     """
 
@@ -83,11 +101,44 @@ class Execution:
     end: str = FINISHED
     reason: str = ""
     seconds: float = 0.0
-    notes: tuple[str, ...] = ()
+    sandbox: str = NONE
+    is_final: bool = True
+    notes: list[str] = field(default_factory=list)
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
         return self
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as a dict that JSON can carry."""
+        plain = {known.name: getattr(self, known.name) for known in dataclasses.fields(self)}
+        return {"format": FORMAT, **plain, "cells": [vars(run) for run in self.cells.values()]}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Execution:
+        """Return the run that `to_json` wrote; a field that is not there has its default.
+
+        Raises:
+            ValueError: if it is of another format, or has fields that this version does not know.
+        """
+        fields = dict(plain)
+        if fields.pop("format", None) != FORMAT:
+            raise ValueError(f"a run of format {plain.get('format')!r}, where {FORMAT} is known")
+        try:
+            runs = [_known_fields(CellRun, run) for run in fields.get("cells", [])]
+            return _known_fields(cls, fields | {"cells": {run.index: run for run in runs}})
+        except TypeError as error:
+            raise ValueError(f"no run of a notebook: {error}") from None
+
+
+Plain = TypeVar("Plain", CellRun, Execution)
+
+
+def _known_fields(kind: type[Plain], fields: Mapping[str, Any]) -> Plain:
+    unknown = sorted(fields.keys() - {known.name for known in dataclasses.fields(kind)})
+    if unknown:
+        raise ValueError(f"a {kind.__name__} with fields that this version does not know: {', '.join(unknown)}")
+    return kind(**fields)
 
 
 class CannotRun(Exception):
@@ -98,10 +149,13 @@ def run_apart(
     notebook: str,
     limits: Limits,
     environment: Mapping[str, str],
-    support: Path | None,
+    support: Mapping[str, bytes],
     kernel: str,
     *,
     is_forked: bool = False,
+    sandbox: str = NONE,
+    readable: Sequence[str] = (),
+    hidden: Sequence[str] = (),
 ) -> Execution:
     """Run a notebook in a process of its own, in an empty folder of its own.
 
@@ -109,9 +163,12 @@ def run_apart(
         notebook: The notebook's JSON.
         limits: How long it may run.
         environment: What the kernel finds in its environment.
-        support: Folder whose files, without notebooks, lie beside the notebook; None for none.
+        support: Files that lie beside the notebook: relative name and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether worker and kernel are forked from processes that have imported what they need.
+        sandbox: The level of the sandbox in which the kernel runs; the machine must allow it.
+        readable: Folders that a confined kernel may read beside Python and the system.
+        hidden: Folders that it must not see, wherever they lie.
 
     Returns:
         What its cells did; also when the process was killed in the middle.
@@ -121,32 +178,37 @@ def run_apart(
     """
     job = {"notebook": notebook, "kernel": kernel, **vars(limits)}
     for attempt in (1, 2):
-        with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
-            _copy_support(support, Path(folder))
+        with run_folder() as run:
+            confinement = None if sandbox == NONE else make_confinement(sandbox, run, limits.bounds, readable, hidden)
+            folder = Path(run, "files")
+            _write_support(support, folder)
+            start = functools.partial(fork_worker if is_forked else start_worker, environment, confinement)
             try:
-                messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment, is_forked)
+                messages, complaint = _talk_to_worker(job | {"folder": str(folder)}, limits, start)
             except ForkServerError as error:
                 messages, complaint = [], str(error)
         if any("started" in message for message in messages):
-            return _collect(messages, limits)
+            return dataclasses.replace(_collect(messages, limits), sandbox=sandbox)
         if attempt == 2:
             raise CannotRun(complaint or "the process ended before a kernel started")
     raise AssertionError("unreachable")
 
 
-def _copy_support(support: Path | None, folder: Path) -> None:
-    if support is not None and support.is_dir():
-        ignore = shutil.ignore_patterns("*.ipynb", ".*", "__pycache__")
-        shutil.copytree(support, folder, ignore=ignore, dirs_exist_ok=True)
+def _write_support(support: Mapping[str, bytes], folder: Path) -> None:
+    for name, content in support.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise ValueError(f"the support file {name!r} would lie outside the folder of the run")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def _talk_to_worker(
-    job: dict[str, Any], limits: Limits, environment: Mapping[str, str], is_forked: bool
+    job: dict[str, Any], limits: Limits, start: Callable[[IO[bytes]], Worker]
 ) -> tuple[list[dict[str, Any]], str]:
     """Start the worker, send it the job, and read its lines until it ends or its time is over."""
-    start = fork_worker if is_forked else start_worker
     with tempfile.TemporaryFile() as complaints:
-        worker, stdin, stdout = start(environment, complaints)
+        worker, stdin, stdout = start(complaints)
         timer = threading.Timer(limits.notebook_seconds + GRACE_SECONDS, worker.kill)
         timer.start()
         messages: list[dict[str, Any]] = []
@@ -186,9 +248,9 @@ def _end_kernels(messages: list[dict[str, Any]]) -> None:
 def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     cells = {message["cell"]["index"]: CellRun(**message["cell"]) for message in messages if "cell" in message}
     seconds = round(sum(cell.seconds for cell in cells.values()), 3)
-    notes = tuple(dict.fromkeys(message["note"] for message in messages if "note" in message))
+    notes = list(dict.fromkeys(message["note"] for message in messages if "note" in message))
     end = next((message for message in messages if "end" in message), None)
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
-        return Execution(cells, DIED, reason, seconds, notes)
-    return Execution(cells, end["end"], end["reason"], seconds, notes)
+        return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
+    return Execution(cells, end["end"], end["reason"], seconds, notes=notes)

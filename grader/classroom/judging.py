@@ -33,14 +33,15 @@ def judge_execution(notebook: NotebookNode, execution: Execution, seed: int) -> 
         ClassroomError: if no judge can be started.
     """
     cells = dict(execution.cells)
-    notes = list(execution.notes)
+    notes, is_final = list(execution.notes), execution.is_final
     for index, run in execution.cells.items():
         check = judged_check(notebook.cells[index]) if index < len(notebook.cells) else None
         if check is not None and run.state == OK and run.observations:
             run, more = _judged(check, run, seed)
             notes += [note for note in more if note not in notes]
+            is_final = is_final and (run.verdict or {})["outcome"] != UNDECIDED  # another time the judge may answer
         cells[index] = replace(run, observations=[], steps=None)
-    return replace(execution, cells=cells, notes=tuple(notes))
+    return replace(execution, cells=cells, notes=notes, is_final=is_final)
 
 
 def _judged(check: str, run: CellRun, seed: int) -> tuple[CellRun, list[str]]:

@@ -18,7 +18,6 @@ from grader.channel import LARGEST_OBSERVATION_BYTES, MEDIA_TYPE
 from grader.units import MIB
 
 from .execution import DIED, ERROR, OK, TIMEOUT
-from .provisioner import ForkProvisioner
 
 CELL_OUTPUT_BYTES = MIB
 NOTEBOOK_OUTPUT_BYTES = 16 * MIB
@@ -86,7 +85,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
 
     async def async_start_new_kernel_client(self) -> Any:
         """Connect to the kernel; one that was forked listens already, so no time is spent on asking again."""
-        if not isinstance(self.km.provisioner, ForkProvisioner):
+        if not getattr(self.km.provisioner, "listens", False):
             return await super().async_start_new_kernel_client()
         self.kc = self.km.client()
         self.kc.start_channels()

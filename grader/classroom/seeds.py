@@ -12,13 +12,11 @@ from pathlib import Path
 from grader.channel import EMIT, OBSERVE_VARIABLE, SEED_VARIABLE
 
 from .errors import ClassroomError
+from .forked import MAPPED_ALLOCATIONS
 
 SECRET = "secret"  # the file's name
 SECRET_BYTES = 32
 LARGEST_SEED = 2**31
-# glibc reads these when a process starts. A block of 64 KiB or more is then mapped for itself and given back when it is
-# freed, so that the size of the process follows the tensors.
-TIDY_MALLOC = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 
 
 def classroom_secret(classroom: Path) -> bytes:
@@ -59,5 +57,5 @@ def kernel_environment(base: Mapping[str, str], seed: int) -> dict[str, str]:
         "MPLBACKEND": "agg",
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        **TIDY_MALLOC,
+        **MAPPED_ALLOCATIONS,
     }

@@ -113,7 +113,8 @@ class NotebookRun:
             if state == STUCK:
                 deaths.append(f"{_place(cell)} took longer than {self.cell_seconds} s and could not be interrupted")
             elif state == DIED:
-                deaths.append(f"the kernel died in {_place(cell)}")
+                reason = getattr(self.client.km.provisioner, "end_reason", "")
+                deaths.append(f"the kernel died in {_place(cell)}" + (f": {reason}" if reason else ""))
             elif state == OK and not _is_graded(cell):
                 good.append(cell)
             if state in (STUCK, DIED) and not await self._start_afresh(good, len(deaths)):

@@ -12,9 +12,10 @@ from small_course import code
 
 from grader.classroom.alignment import align
 from grader.classroom.execution import Execution, Limits, run_apart
-from grader.classroom.judging import judge_execution
+from grader.classroom.jobs import Job, run_job
 from grader.classroom.master import untouched
 from grader.classroom.reading import LearnerCell
+from grader.classroom.sandbox.confinement import AUTO
 from grader.classroom.scoring import Score, score_notebook
 from grader.classroom.seeds import kernel_environment
 
@@ -99,15 +100,17 @@ def rebuilt(answers: Mapping[str, str], own_cells: Sequence[str] = ()) -> Notebo
     return align(untouched(build_master()), learner).notebook
 
 
-def executed(notebook: NotebookNode, *, is_forked: bool = True, seed: int = SEED) -> Execution:
+def executed(notebook: NotebookNode, *, seed: int = SEED) -> Execution:
+    """Run without a judge, and without a sandbox."""
     text, environment = nbformat.writes(notebook), kernel_environment(os.environ, seed)
-    return run_apart(text, Limits(), environment, None, "python3", is_forked=is_forked)
+    return run_apart(text, Limits(), environment, {}, "python3", is_forked=True)
 
 
 def graded(
-    own_cells: Sequence[str] = (), *, is_forked: bool = True, **answers: str
+    own_cells: Sequence[str] = (), *, is_forked: bool = True, sandbox: str = AUTO, **answers: str
 ) -> tuple[dict[str, Score], Execution]:
     """Run, judge and score a submission; return its scores by check, and the judged run."""
     notebook = rebuilt(answers, own_cells)
-    execution = judge_execution(notebook, executed(notebook, is_forked=is_forked), SEED)
+    job = Job(nbformat.writes(notebook), "07_judged", SEED, is_forked=is_forked, sandbox=sandbox, is_unsafe=True)
+    execution = run_job(job)
     return {score.check.name: score for score in score_notebook(notebook, execution)}, execution

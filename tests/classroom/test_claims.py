@@ -44,7 +44,7 @@ def test_the_bound_separates_plain_from_checkpointed_in_every_run(is_forked: boo
     kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernelspec})
     environment = kernel_environment(os.environ, SEED)
-    run = run_apart(nbformat.writes(notebook), Limits(), environment, None, "python3", is_forked=is_forked)
+    run = run_apart(nbformat.writes(notebook), Limits(), environment, {}, "python3", is_forked=is_forked)
     plain, checkpointed = (json.loads(run.cells[index].outputs[0]["text"]) for index in (1, 2))
     assert min(plain) > 1.7 * max(checkpointed)
     for index, claimed in ((1, plain), (2, checkpointed)):

@@ -18,6 +18,7 @@ from grader.classroom.execution import Execution
 from grader.classroom.folder import make_classroom
 from grader.classroom.grading import grade_class
 from grader.classroom.judging import judge_execution
+from grader.classroom.sandbox.confinement import AUTO, BUBBLEWRAP, LANDLOCK, NAMESPACES, NONE
 from grader.classroom.scoring import Score, score_notebook
 
 pytestmark = [
@@ -44,11 +45,17 @@ def sizes_observation(execution: Execution) -> str:
     return text
 
 
-@pytest.mark.parametrize("is_forked", [True, False])
-def test_a_solution_passes_and_its_observations_stay_out_of_the_outputs(is_forked: bool) -> None:
-    scores, execution = graded(is_forked=is_forked)
+@pytest.mark.parametrize(
+    ("is_forked", "sandbox"),
+    [(True, AUTO), (False, AUTO), (True, NAMESPACES), (False, BUBBLEWRAP), (True, LANDLOCK), (True, NONE)],
+)
+def test_a_solution_passes_and_its_observations_stay_out_of_the_outputs(is_forked: bool, sandbox: str) -> None:
+    try:
+        scores, execution = graded(is_forked=is_forked, sandbox=sandbox)
+    except ClassroomError as error:
+        pytest.skip(f"this machine has no such sandbox: {error}")
     assert {name: score.points for name, score in scores.items()} == POINTS
-    assert execution.notes == ()
+    assert execution.notes == []
     shown = json.dumps([run.outputs for run in execution.cells.values()])
     assert MEDIA_TYPE not in shown
     assert "passed: 6 jobs, each with its largest micro-batch" in shown
@@ -221,7 +228,7 @@ def test_a_kernel_that_was_started_anew_is_watched_as_the_first() -> None:
     scores, execution = graded(["import os\nos._exit(0)"])
     assert "the kernel died in a cell of the learner's own" in execution.reason
     assert {name: score.points for name, score in scores.items()} == POINTS
-    assert execution.notes == ()
+    assert execution.notes == []
 
 
 def test_a_step_that_is_not_announced_is_tampered() -> None:
@@ -240,7 +247,7 @@ def test_a_changed_door_is_named_in_a_note_that_costs_nothing() -> None:
     own.append("def passed_on(observation):\n    emit(observation)\nrunning.emit_observation = passed_on")
     scores, execution = graded(own)
     assert set(verdicts(scores).values()) == {"pass"}
-    assert execution.notes == ("the notebook changes grader.checks.running.emit_observation",)
+    assert execution.notes == ["the notebook changes grader.checks.running.emit_observation"]
 
 
 def test_asserts_that_are_cut_out_of_a_cell_hold_for_the_stub_too() -> None:
@@ -286,4 +293,4 @@ def test_an_honest_notebook_raises_no_flag(name: str) -> None:
     scores, execution = graded([HONEST[name]])
     assert {check: score.points for check, score in scores.items()} == POINTS
     assert not any(score.needs_review for score in scores.values())
-    assert execution.notes == ()
+    assert execution.notes == []
