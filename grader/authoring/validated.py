@@ -1,4 +1,4 @@
-"""Which lessons have been validated as they stand now, and which few answers stand for their banks."""
+"""Which lessons have been validated as they stand now, and which few answers a test run still tries."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from .release import SOURCES, write_whole
 
 RECORD = Path("tests/validated.json")
 PACKAGE = Path("grader")
+DAYS = 7  # in which test runs try one answer per message of a validated lesson
 NOT_JUDGING = frozenset({"authoring", "classroom", "__main__.py"})  # what points do not depend on
 
 
@@ -59,11 +60,19 @@ def write_record(root: Path, found: dict[str, Validated]) -> None:
     write_whole(root / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
-def entries_to_try(root: Path, stem: str) -> Sequence[Entry]:
-    """Return the answers that a test run tries: one per message of a validated lesson, else the full banks."""
+def entries_to_try(root: Path, stem: str, day: int) -> Sequence[Entry]:
+    """Return the answers that a test run tries: the full banks, or a few of a lesson that was validated as it stands.
+
+    What was validated can change with the libraries alone. So a week of test runs tries one wrong answer per message.
+
+    Args:
+        root: The repository.
+        stem: The lesson's name.
+        day: Number of the day, which chooses the few.
+    """
     entries = read_banks(root, stem)
     validated = read_record(root).get(stem)
     if validated is None or validated.content != content_hash(root, stem):
         return entries
-    names = set(validated.one_per_message.values())
+    names = set(sorted(validated.one_per_message.values())[day % DAYS :: DAYS])
     return [entry for entry in entries if entry.kind == WRONG and entry.path.name in names]

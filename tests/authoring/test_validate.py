@@ -194,9 +194,13 @@ def test_normalising_forgets_wording_and_keeps_meaning() -> None:
     assert normalised("def f(a):\n    return a.sum()") != normalised("def f(a):\n    return a.mean()")
 
 
-def test_a_test_run_tries_one_answer_per_message_until_something_changes(banked: Path) -> None:
-    assert len(entries_to_try(banked, toy.STEM)) == 4 * 8 + 4 * 3
-    write_record(banked, {toy.STEM: Validated(content_hash(banked, toy.STEM), {"code_103": "add__returns_0.py"})})
-    assert [entry.path.name for entry in entries_to_try(banked, toy.STEM)] == ["add__returns_0.py"]
+def test_a_week_of_test_runs_tries_one_answer_per_message_until_something_changes(banked: Path) -> None:
+    whole = 4 * 8 + 4 * 3
+    assert len(entries_to_try(banked, toy.STEM, 0)) == whole
+    told = {f"code_{number}": f"add__returns_{number}.py" for number in range(8)}
+    write_record(banked, {toy.STEM: Validated(content_hash(banked, toy.STEM), told)})
+    week = [[entry.path.name for entry in entries_to_try(banked, toy.STEM, day)] for day in range(100, 107)]
+    assert sorted(name for names in week for name in names) == sorted(told.values())
+    assert [len(names) for names in week].count(1) == 6
     (banked / RIGHT / "add__way_0.py").write_text("# changed\n")
-    assert len(entries_to_try(banked, toy.STEM)) == 4 * 8 + 4 * 3
+    assert len(entries_to_try(banked, toy.STEM, 0)) == whole
