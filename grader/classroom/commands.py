@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from . import reading_commands
 from .errors import ClassroomError, stopping_error
+from .sandbox.confinement import CHOICES
 
 if TYPE_CHECKING:
     from .report import Row
@@ -50,6 +52,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
     demo.set_defaults(func=_told(run_demo))
+    reading_commands.register(subparsers, _told)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +65,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
     )
+    parser.add_argument("--sandbox", choices=CHOICES, metavar="LEVEL", help=f"one of {', '.join(CHOICES)}")
+    parser.add_argument("--unsafe", action="store_true", help="run without a sandbox where the machine allows none")
     parser.add_argument("--no-feedback", action="store_true", help="write no HTML pages")
 
 
@@ -95,10 +100,12 @@ def run_classroom(args: argparse.Namespace) -> int:
 
 def run_autograde(args: argparse.Namespace) -> int:
     """Grade every submission of a classroom."""
+    from .class_report.writing import write_class_report
     from .grading import grade_class
     from .report import FAILED, summary_lines
 
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
+    settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
     settings["run_demonstrations"] = False if args.skip_demonstrations else None
     given = {name: value for name, value in settings.items() if value is not None}
     with _runner(args) as runner:
@@ -117,6 +124,7 @@ def run_autograde(args: argparse.Namespace) -> int:
         print(f"Nothing to grade: {args.directory}/submitted holds no submission to these lessons.")
         print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
         return 0
+    write_class_report(args.directory)
     print("\n".join(["", *_changes_told(grading.changes), *summary_lines(grading.rows, args.directory)]))
     if grading.kept_line:
         print(grading.kept_line)

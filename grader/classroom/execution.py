@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import signal
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -17,13 +18,15 @@ from typing import IO, Any, TypeVar
 from grader.units import MIB
 
 from .forked import ForkServerError
-from .scratch import scratch_folder
-from .workers import fork_worker, start_worker
+from .sandbox.choice import make_confinement, run_folder
+from .sandbox.confinement import NONE, Bounds
+from .workers import Worker, fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
 CHANGED = "changed"  # the kernel no longer runs what it is sent
 FINISHED = "finished"
 GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
+CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
 FORMAT = 1  # of a run as JSON
 LARGEST_RESULT_BYTES = 96 * MIB
 
@@ -35,10 +38,21 @@ class Limits:
     Attributes:
         cell_seconds: Limit of one cell.
         notebook_seconds: Limit of all cells together.
+        memory_bytes: Memory of the kernel and all that it starts.
+        scratch_bytes: Files that they write, together.
+        processes: Processes and threads, together.
     """
 
     cell_seconds: int = 120
     notebook_seconds: int = 600
+    memory_bytes: int = Bounds.memory_bytes
+    scratch_bytes: int = Bounds.scratch_bytes
+    processes: int = Bounds.processes
+
+    @property
+    def bounds(self) -> Bounds:
+        """Return what a sandbox keeps of these limits."""
+        return Bounds(self.memory_bytes, self.processes, self.scratch_bytes, CPU_FACTOR * self.notebook_seconds)
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,7 @@ class Execution:
         end: "finished", or why the rest was not reached: "died", "timeout" or "not_run".
         reason: The same as a sentence, or "".
         seconds: How long the cells ran together.
+        sandbox: The level of the sandbox in which they ran.
         is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
     """
 
@@ -74,6 +89,7 @@ class Execution:
     end: str = FINISHED
     reason: str = ""
     seconds: float = 0.0
+    sandbox: str = NONE
     is_final: bool = True
 
     def __deepcopy__(self, memo: object) -> Execution:
@@ -124,6 +140,9 @@ def run_apart(
     kernel: str,
     *,
     is_forked: bool = False,
+    sandbox: str = NONE,
+    readable: Sequence[str] = (),
+    hidden: Sequence[str] = (),
 ) -> Execution:
     """Run a notebook in a process of its own, in an empty folder of its own.
 
@@ -134,6 +153,9 @@ def run_apart(
         support: Files that lie beside the notebook: relative name and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether worker and kernel are forked from processes that have imported what they need.
+        sandbox: The level of the sandbox in which the kernel runs; the machine must allow it.
+        readable: Folders that a confined kernel may read beside Python and the system.
+        hidden: Folders that it must not see, wherever they lie.
 
     Returns:
         What its cells did; also when the process was killed in the middle.
@@ -143,14 +165,17 @@ def run_apart(
     """
     job = {"notebook": notebook, "kernel": kernel, **vars(limits)}
     for attempt in (1, 2):
-        with tempfile.TemporaryDirectory(dir=scratch_folder(), ignore_cleanup_errors=True) as folder:
-            _write_support(support, Path(folder))
+        with run_folder() as run:
+            confinement = None if sandbox == NONE else make_confinement(sandbox, run, limits.bounds, readable, hidden)
+            folder = Path(run, "files")
+            _write_support(support, folder)
+            start = functools.partial(fork_worker if is_forked else start_worker, environment, confinement)
             try:
-                messages, complaint = _talk_to_worker(job | {"folder": folder}, limits, environment, is_forked)
+                messages, complaint = _talk_to_worker(job | {"folder": str(folder)}, limits, start)
             except ForkServerError as error:
                 messages, complaint = [], str(error)
         if any("started" in message for message in messages):
-            return _collect(messages, limits)
+            return dataclasses.replace(_collect(messages, limits), sandbox=sandbox)
         if attempt == 2:
             raise CannotRun(complaint or "the process ended before a kernel started")
     raise AssertionError("unreachable")
@@ -166,12 +191,11 @@ def _write_support(support: Mapping[str, bytes], folder: Path) -> None:
 
 
 def _talk_to_worker(
-    job: dict[str, Any], limits: Limits, environment: Mapping[str, str], is_forked: bool
+    job: dict[str, Any], limits: Limits, start: Callable[[IO[bytes]], Worker]
 ) -> tuple[list[dict[str, Any]], str]:
     """Start the worker, send it the job, and read its lines until it ends or its time is over."""
-    start = fork_worker if is_forked else start_worker
     with tempfile.TemporaryFile() as complaints:
-        worker, stdin, stdout = start(environment, complaints)
+        worker, stdin, stdout = start(complaints)
         timer = threading.Timer(limits.notebook_seconds + GRACE_SECONDS, worker.kill)
         timer.start()
         messages: list[dict[str, Any]] = []

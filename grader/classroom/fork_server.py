@@ -22,10 +22,14 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
+
+from .calls import call_by_name
+from .sandbox.confinement import Confinement
+from .sandbox.guarding import confine_next_process, start_warden
 
 LARGEST_REQUEST = 2**20
 FREE_DESCRIPTORS = 64  # above all that a caller hands over
@@ -111,6 +115,14 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
     """
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    confinement = Confinement.from_dict(request["confinement"]) if request.get("confinement") else None
+    folder = request["folder"]
+    if confinement is not None:
+        try:
+            folder = confine_next_process(confinement)
+        except OSError as error:
+            _tell(connection, {"failed": str(error)})
+            os._exit(1)
     process = os.fork()
     if process:
         connection.close()
@@ -118,24 +130,13 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
         os._exit(code if code >= 0 else 128 - code)
     code = 1
     try:
-        connection = socket.socket(fileno=fcntl.fcntl(connection.detach(), fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS))
-        moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS) for descriptor in descriptors]
-        for target, descriptor in enumerate(moved):
-            os.dup2(descriptor, target)
-        _close_all_but(connection.fileno(), len(descriptors))
+        connection = _take_over(descriptors, connection)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.environ.clear()
         os.environ.update(request["environment"])
-        os.chdir(request["folder"])
+        os.chdir(folder)
         random.seed()
-        module, _, function = request["call"].partition(":")
-        call = getattr(importlib.import_module(module), function)
-
-        def ready() -> None:
-            _tell(connection, {"ready": True})
-            connection.close()  # what runs from now on cannot speak for this process
-
-        call(*request["arguments"], ready=ready)
+        call_by_name(request["call"])(*request["arguments"], ready=_get_ready(confinement, connection))
         code = 0
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
@@ -146,6 +147,34 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
+
+
+def _take_over(descriptors: list[int], connection: socket.socket) -> socket.socket:
+    """Make the descriptors that were handed over 0, 1, 2 and so on; close all others but the connection."""
+    connection = socket.socket(fileno=fcntl.fcntl(connection.detach(), fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS))
+    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS) for descriptor in descriptors]
+    for target, descriptor in enumerate(moved):
+        os.dup2(descriptor, target)
+    _close_all_but(connection.fileno(), len(descriptors))
+    return connection
+
+
+def _get_ready(confinement: Confinement | None, connection: socket.socket) -> Callable[[], None]:
+    """Return what the call is to call when it is ready; in a sandbox, its warden says so to the client."""
+    if confinement is not None:
+        try:
+            ready = start_warden(confinement, lambda message: _tell(connection, message))
+        except OSError as error:
+            _tell(connection, {"failed": str(error)})
+            raise SystemExit(1) from error
+        connection.close()  # what runs from now on cannot speak for this process
+        return ready
+
+    def tell_and_close() -> None:
+        _tell(connection, {"ready": True})
+        connection.close()
+
+    return tell_and_close
 
 
 def _close_all_but(kept: int, handed_over: int) -> None:

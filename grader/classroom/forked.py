@@ -16,10 +16,14 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from .sandbox.confinement import Confinement
+from .sandbox.variables import plain_variables
 from .scratch import scratch_folder
 
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60
+# Every larger allocation is a mapping of its own, and goes back when it is freed: so the system's count follows.
+MAPPED_ALLOCATIONS = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
 KILLED = -signal.SIGKILL
 
 
@@ -41,7 +45,8 @@ class ForkServer:
         command = [sys.executable, "-P", "-m", "grader.classroom.fork_server", self.path, *modules]
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)
-        environment = {**os.environ, "PYTHONPATH": paths}
+        # What stands in this environment stands in the memory of every process that is forked.
+        environment = plain_variables(os.environ) | MAPPED_ALLOCATIONS | {"PYTHONPATH": paths}
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command,
@@ -98,6 +103,7 @@ class ForkedProcess:
         environment: Mapping[str, str],
         folder: str,
         descriptors: Sequence[int],
+        confinement: Confinement | None = None,
     ):
         """Fork a process.
 
@@ -108,15 +114,18 @@ class ForkedProcess:
             environment: The process's whole environment.
             folder: Where it runs.
             descriptors: Its stdin, stdout and stderr, and any more, which become 3, 4 and so on.
+            confinement: The sandbox in which it runs; None for none.
 
         Raises:
             ForkServerError: if the server does not answer.
         """
         self.returncode: int | None = None
         self.is_ready = False
+        self.failure = ""
         self._text = b""
         self._connection = socket.socket(socket.AF_UNIX)
         request = {"call": call, "arguments": list(arguments), "environment": dict(environment), "folder": folder}
+        request |= {"confinement": confinement.to_dict()} if confinement else {}
         try:
             self._connection.settimeout(ANSWER_SECONDS)
             self._connection.connect(server)
@@ -148,6 +157,7 @@ class ForkedProcess:
 
     def _take(self, message: Mapping[str, object]) -> None:
         self.is_ready = self.is_ready or bool(message.get("ready"))
+        self.failure = self.failure or str(message.get("failed", ""))
         if "status" in message or not message:
             self.returncode = int(str(message.get("status", KILLED)))
             self._connection.close()

@@ -101,9 +101,9 @@ class Course:
             raise NbGraderException("nbgrader gave no scores: see the steps listed in nbgrader_config.py")
         return converter.result
 
-    def feedback(self, lesson: str) -> None:
+    def feedback(self, lesson: str, student: str = "*") -> None:
         """Write the HTML pages of a lesson; a page that cannot be made is logged and left out."""
-        converter = GenerateFeedback(self.directory(lesson), config=self.config, log=self.log)
+        converter = GenerateFeedback(self.directory(lesson, student), config=self.config, log=self.log)
         converter.force = True
         with self._stopping(), contextlib.suppress(NbGraderException):
             converter.start()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import datetime
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +19,7 @@ from .gradebook import STAGED, Course
 from .intake import find_submissions, left_out
 from .master import checks_of, lessons_of, master_path, read_notebook
 from .progress import Progress
+from .received import stamp
 from .report import UNREADABLE, Row, read_rows, write_report
 from .results import Results
 from .rows import failed_row, graded_row
@@ -60,7 +60,7 @@ def grade_class(
     *,
     runner: Runner | None = None,
     jobs: int = 1,
-    settings: dict[str, int | bool] | None = None,
+    settings: dict[str, int | bool | str] | None = None,
     is_again: bool = False,
     with_feedback: bool = True,
     say: Say = lambda row, progress, changes: None,
@@ -121,13 +121,14 @@ def _grade(
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
+    received = stamp(classroom, submissions)
     rows: list[Row] = []
     changes: list[str] = []
     progress = Progress(len(submissions))
     try:
         for prepared, run in run_all(course, submissions, runner, results):
             row = _row_of(course, prepared, run)
-            rows.append(replace(row, received=_received(row, earlier)))
+            rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
             changes += (changed := changed_marks(earlier, row))
             say(rows[-1], progress.next_done(), changed)
         rows = _with_feedback(course, rows) if with_feedback else rows
@@ -180,11 +181,3 @@ def _with_feedback(course: Course, rows: Sequence[Row]) -> list[Row]:
     if not all(names):  # nbgrader only logs why a page could not be made
         require_space(course.classroom)
     return [replace(row, feedback=name) for row, name in zip(rows, names, strict=True)]
-
-
-def _received(row: Row, earlier: Sequence[Row]) -> str:
-    """Return when these very bytes were first seen; what a submission says of its own time is not read."""
-    for old in earlier:
-        if (old.student, old.lesson, old.digest) == (row.student, row.lesson, row.digest) and row.digest:
-            return old.received
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

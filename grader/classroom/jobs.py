@@ -11,8 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .execution import Execution, Limits, run_apart
+from .sandbox.choice import chosen_level
+from .sandbox.confinement import AUTO
 from .scratch import scratch_folder
 from .seeds import kernel_environment
+from .servers import bare_server, kernel_server
 
 FORMAT = 1
 LEFT_OUT = "__pycache__"
@@ -27,28 +30,31 @@ class Job:
         lesson: The lesson's name.
         seed: The lesson's seed in this class; the secret that it is drawn from is not here.
         limits: How long the notebook may run.
-        environment: What the kernel finds in its environment beside that of the machine that runs it.
         support: The files that lie beside the notebook: relative name, with "/" between its parts, and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether the kernel is forked from a process that has imported the course's libraries.
         sandbox: The level of the sandbox; "auto" for the best that the machine allows.
+        is_unsafe: Whether it may run without a sandbox, where the machine allows none.
+        readable: Folders that a confined kernel may read beside Python and the system.
+        hidden: Folders that it must not see, wherever they lie.
     """
 
     notebook: str
     lesson: str
     seed: int
     limits: Limits = field(default_factory=Limits)
-    environment: Mapping[str, str] = field(default_factory=dict)
     support: Mapping[str, bytes] = field(default_factory=dict)
     kernel: str = ""
     is_forked: bool = False
-    sandbox: str = "auto"
+    sandbox: str = AUTO
+    is_unsafe: bool = False
+    readable: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a dict that JSON can carry."""
         plain = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
         plain["limits"] = dataclasses.asdict(self.limits)
-        plain["environment"] = dict(self.environment)
         plain["support"] = {name: base64.b64encode(content).decode() for name, content in self.support.items()}
         return {"format": FORMAT, **plain}
 
@@ -66,8 +72,19 @@ class Job:
         if unknown:
             raise ValueError(f"a job with fields that this version does not know: {', '.join(unknown)}")
         fields["limits"] = Limits(**fields["limits"])
+        fields |= {name: tuple(fields[name]) for name in ("readable", "hidden")}
         fields["support"] = {name: base64.b64decode(text) for name, text in fields["support"].items()}
         return cls(**fields)
+
+
+def settle(job: Job) -> Job:
+    """Return the job with the level of the sandbox that this machine gives it.
+
+    Raises:
+        ClassroomError: if the machine allows no sandbox, and none was not asked for.
+    """
+    server = kernel_server if job.is_forked else bare_server
+    return dataclasses.replace(job, sandbox=chosen_level(job.sandbox, lambda: server().path, is_unsafe=job.is_unsafe))
 
 
 def run_job(job: Job) -> Execution:
@@ -78,15 +95,19 @@ def run_job(job: Job) -> Execution:
 
     Raises:
         CannotRun: if no kernel started, twice.
+        ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
     runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # where connection files lie
     return run_apart(
         job.notebook,
         job.limits,
-        kernel_environment(os.environ, job.seed) | runtime | dict(job.environment),
+        kernel_environment(os.environ, job.seed) | runtime,
         job.support,
         job.kernel,
         is_forked=job.is_forked,
+        sandbox=settle(job).sandbox,
+        readable=job.readable,
+        hidden=job.hidden,
     )
 
 

@@ -7,7 +7,9 @@ no IPython kernel of this very Python is started as always.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,23 +19,72 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from .forked import ForkedProcess
-from .servers import PROVISIONER_VARIABLE, SERVER_VARIABLE, kernel_server
+from .sandbox.bubblewrap import command_in_bubblewrap
+from .sandbox.confinement import BUBBLEWRAP, Confinement
+from .sandbox.variables import kernel_variables
+from .sandbox.warden import reason_of
+from .servers import CONFINEMENT_VARIABLE, SERVER_VARIABLE, kernel_server
 
 LAUNCHER = "ipykernel_launcher"
+RUN_KERNEL = "grader.classroom.forked_kernel:run_kernel"
 
 
 class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client's class is not typed
-    """Forks IPython kernels from a fork server, and starts any other kernel as a new process."""
+    """Forks IPython kernels from a fork server, and starts any other kernel as a new process.
+
+    Where the environment describes a sandbox, every kernel runs in it, and a kernel that cannot is refused.
+    """
+
+    confinement: Confinement | None = None
+
+    @property
+    def listens(self) -> bool:
+        """Whether a kernel that was started listens already."""
+        return isinstance(self.process, ForkedProcess)
+
+    @property
+    def end_reason(self) -> str:
+        """Why the sandbox ended the kernel, "" if it did not."""
+        code = self.process.poll() if self.process is not None else None
+        return reason_of(code, self.confinement.bounds) if self.confinement is not None else ""
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        """Prepare the launch; a confined kernel is spoken to through files, since its network is its own."""
+        environment = kwargs.get("env") or os.environ
+        if environment.get(CONFINEMENT_VARIABLE):
+            self.confinement = Confinement.from_dict(json.loads(environment[CONFINEMENT_VARIABLE]))
+            self.parent.transport = "ipc"
+            self.parent.connection_file = f"{self.confinement.sockets}/kernel.json"
+            self.parent.ip = f"{self.confinement.sockets}/s"
+        prepared: dict[str, Any] = await super().pre_launch(**kwargs)
+        return prepared
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> KernelConnectionInfo:
-        """Start a kernel, and return when it listens."""
+        """Start a kernel, and return when it listens.
+
+        Raises:
+            RuntimeError: if it cannot run in the sandbox.
+        """
         arguments = arguments_of_launcher(cmd)
+        if arguments is None and self.confinement is not None:
+            raise RuntimeError(f"no sandbox for a kernel that is no IPython kernel of this Python: {cmd[0]}")
         if arguments is None:
             return await super().launch_kernel(cmd, **kwargs)
-        self.process = await asyncio.to_thread(_fork_kernel, arguments, kwargs)
+        if self.confinement is not None and self.confinement.level == BUBBLEWRAP:
+            return await self._launch_in_bubblewrap(self.confinement, arguments, kwargs)
+        self.process = await asyncio.to_thread(_fork_kernel, arguments, kwargs, self.confinement)
         self.pid = self.pgid = self.process.pid  # a forked process leads a session of its own
         self.cwd = kwargs.get("cwd") or Path.cwd()
         return self.connection_info
+
+    async def _launch_in_bubblewrap(
+        self, confinement: Confinement, arguments: list[str], launch: dict[str, Any]
+    ) -> KernelConnectionInfo:
+        environment = kernel_variables(launch.get("env") or os.environ, confinement)
+        self.parent.kernel_spec.interrupt_mode = "message"  # a signal would end the program around the kernel
+        command = command_in_bubblewrap(confinement, RUN_KERNEL, arguments)
+        quiet = {"env": environment, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return await super().launch_kernel(command, **{**launch, **quiet})
 
 
 def arguments_of_launcher(command: Sequence[str]) -> list[str] | None:
@@ -44,21 +95,25 @@ def arguments_of_launcher(command: Sequence[str]) -> list[str] | None:
     return list(command[3:]) if is_this_python else None
 
 
-def _fork_kernel(arguments: list[str], launch: dict[str, Any]) -> ForkedProcess:
+def _fork_kernel(arguments: list[str], launch: dict[str, Any], confinement: Confinement | None) -> ForkedProcess:
     environment = {**(launch.get("env") or os.environ)}
     server = environment.get(SERVER_VARIABLE) or kernel_server().path
-    for name in (SERVER_VARIABLE, PROVISIONER_VARIABLE, "JPY_PARENT_PID"):  # none of them is a learner's business
-        environment.pop(name, None)
-    with open(os.devnull, "rb") as nothing:
+    with open(os.devnull, "r+b") as nothing:
+        silent = nothing.fileno()
+        streams = (_descriptor(launch, "stdout", 1), _descriptor(launch, "stderr", 2))
         process = ForkedProcess(
             server,
-            "grader.classroom.forked_kernel:run_kernel",
+            RUN_KERNEL,
             [arguments],
-            environment=environment,
+            environment=kernel_variables(environment, confinement),
             folder=str(launch.get("cwd") or Path.cwd()),
-            descriptors=(nothing.fileno(), _descriptor(launch, "stdout", 1), _descriptor(launch, "stderr", 2)),
+            descriptors=(silent, *((silent, silent) if confinement else streams)),  # a file would grow on the disk
+            confinement=confinement,
         )
-    process.wait_until_ready()
+    if not process.wait_until_ready():
+        raise RuntimeError(
+            process.failure or f"the kernel ended before it listened, with exit code {process.returncode}"
+        )
     return process
 
 

@@ -13,7 +13,7 @@ from .errors import ClassroomError
 from .execution import Execution
 from .gradebook import STAGED, Course
 from .intake import Submission
-from .jobs import Job, run_job
+from .jobs import Job, run_job, settle
 from .results import Results, local_device
 from .steps import NOT_RUN, RunCells, notebook_of, unreadable_notebook
 from .storage import write_text
@@ -30,17 +30,19 @@ class Runner:
         jobs: How many run at once.
         device: What they run on.
         stop: Lets nobody wait for a run any longer; those that run here come to their end.
+        settle: Says of a job what the machine decides, the level of its sandbox, where that is known beforehand.
     """
 
     run: RunJob
     jobs: int
     device: str
     stop: Callable[[], None] = lambda: None
+    settle: Callable[[Job], Job] = lambda job: job
 
 
 def here(jobs: int) -> Runner:
     """Return the runner of this machine, for so many jobs at once."""
-    return Runner(run_job, max(1, jobs), local_device())
+    return Runner(run_job, max(1, jobs), local_device(), settle=settle)
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def run_all(
         Each submission with its run, which raises what went wrong.
     """
     with ThreadPoolExecutor(max_workers=runner.jobs) as pool:
-        flights = _Flights(pool, runner.run, RunCells(config=course.config), results)
+        flights = _Flights(pool, runner, RunCells(config=course.config), results)
         try:
             for submission in submissions:
                 flights.add(prepare(course, submission))
@@ -123,11 +125,11 @@ def run_all(
 class _Flights:
     """The runs that are under way, each with the submissions that share it."""
 
-    def __init__(self, pool: ThreadPoolExecutor, run: RunJob, step: RunCells, results: Results):
+    def __init__(self, pool: ThreadPoolExecutor, runner: Runner, step: RunCells, results: Results):
         self.running: dict[Future[Run], list[Prepared]] = {}
         self._by_key: dict[str, Future[Run]] = {}
         self._pool = pool
-        self._run = run
+        self._runner = runner
         self._step = step
         self._results = results
 
@@ -150,7 +152,7 @@ class _Flights:
         if prepared.notebook is None:
             settled.set_result(Run(Execution(end=NOT_RUN, reason=prepared.submission.unreadable)))
             return settled
-        job = self._step.job(prepared.notebook, prepared.submission.lesson)
+        job = self._runner.settle(self._step.job(prepared.notebook, prepared.submission.lesson))
         key = self._results.key(job)
         if key in self._by_key:
             return self._by_key[key]
@@ -163,6 +165,6 @@ class _Flights:
 
     def _run_and_keep(self, job: Job, key: str) -> Run:
         """Run a job and keep what it did at once: whatever happens to the grading, this run is done."""
-        execution = self._run(job)
+        execution = self._runner.run(job)
         self._results.write(key, execution)
         return Run(execution)

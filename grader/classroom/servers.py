@@ -13,6 +13,7 @@ from .forked import ForkServer
 PROVISIONER = "lean-training-fork"
 PROVISIONER_VARIABLE = "JUPYTER_DEFAULT_PROVISIONER_NAME"
 SERVER_VARIABLE = "LEAN_TRAINING_FORK_SERVER"
+CONFINEMENT_VARIABLE = "LEAN_TRAINING_CONFINEMENT"
 # What a learner's notebook imports, and nothing that judges it.
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
@@ -30,6 +31,7 @@ KERNEL_MODULES = (
     "transformers.models.distilbert.modeling_distilbert",
     "grader.meters.measurement",
 )
+BARE_MODULES = ("ipykernel.kernelapp", "ipykernel.ipkernel")
 WORKER_MODULES = ("grader.classroom.worker", "jupyter_client.provisioning", "grader.classroom.provisioner")
 
 _servers: dict[Sequence[str], ForkServer] = {}
@@ -47,6 +49,11 @@ def can_fork() -> bool:
 def kernel_server() -> ForkServer:
     """Return the server that forks kernels; the first call starts it."""
     return _running(KERNEL_MODULES)
+
+
+def bare_server() -> ForkServer:
+    """Return the server of kernels that import the libraries themselves: it has met neither PyTorch nor CUDA."""
+    return _running(BARE_MODULES)
 
 
 def worker_server() -> ForkServer:

@@ -17,12 +17,15 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Integer, List, Unicode
 
+from grader.units import MIB
+
 from .alignment import OWN, align
-from .comments import comment_on, hide_hidden_tests
+from .comments import comment_on, hide_hidden_tests, note_verdicts
 from .execution import Execution, Limits
 from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_notebook, untouched
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
+from .sandbox.confinement import AUTO, Bounds
 from .scoring import Score, score_notebook, unreadable_scores
 from .seeds import classroom_secret, lesson_seed
 from .servers import can_fork
@@ -111,6 +114,14 @@ class RunCells(ClassroomStep):
     is_forked = Bool(can_fork(), help="Fork kernels from a process that has imported the course's libraries.").tag(
         config=True
     )
+    sandbox = Unicode(AUTO, help="Level of the sandbox; auto for the best that this machine allows.").tag(config=True)
+    is_unsafe = Bool(False, help="Run without a sandbox where the machine allows none.").tag(config=True)
+    memory_mib = Integer(Bounds.memory_bytes // MIB, help="Memory of a submission's processes, in MiB.").tag(
+        config=True
+    )
+    scratch_mib = Integer(Bounds.scratch_bytes // MIB, help="Files that a submission writes, in MiB.").tag(config=True)
+    processes = Integer(Bounds.processes, help="Processes and threads of a submission.").tag(config=True)
+    readable = List(Unicode(), help="Folders that submissions may read, for example one of data sets.").tag(config=True)
     kernel_name = Unicode("", help="Kernel to run; empty for the one that the master names.").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
@@ -142,10 +153,20 @@ class RunCells(ClassroomStep):
             nbformat.writes(run),
             lesson,
             lesson_seed(classroom_secret(self.folder()), lesson),
-            Limits(self.cell_seconds, self.notebook_seconds),
+            Limits(
+                self.cell_seconds,
+                self.notebook_seconds,
+                self.memory_mib * MIB,
+                self.scratch_mib * MIB,
+                self.processes,
+            ),
             support=read_support(self.folder() / "source" / lesson),
             kernel=self.kernel_name,
             is_forked=self.is_forked,
+            sandbox=self.sandbox,
+            is_unsafe=self.is_unsafe,
+            readable=tuple(self.readable),
+            hidden=(str(self.folder()),),
         )
 
 
@@ -178,7 +199,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
             scores = score_notebook(nb, execution, told.get("missing", ()))
         self._scores: dict[str, Score] = {score.check.name: score for score in scores}
         self._final: dict[str, float] = {}
-        nb, resources = super().preprocess(nb, resources)
+        nb, resources = super().preprocess(note_verdicts(nb, scores, OURS), resources)
         resources[OURS] |= {"scores": scores, "final": self._final, "told": dict(told)}
         return nb, resources
 

@@ -28,7 +28,6 @@ from nbformat.notebooknode import NotebookNode  # noqa: E402
 from grader.units import MIB  # noqa: E402
 
 from .execution import CHANGED, DIED, ERROR, FINISHED, OK, TIMEOUT  # noqa: E402
-from .provisioner import ForkProvisioner  # noqa: E402
 
 CELL_OUTPUT_BYTES = MIB
 NOTEBOOK_OUTPUT_BYTES = 16 * MIB
@@ -61,7 +60,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
 
     async def async_start_new_kernel_client(self) -> Any:
         """Connect to the kernel; one that was forked listens already, so no time is spent on asking again."""
-        if not isinstance(self.km.provisioner, ForkProvisioner):
+        if not getattr(self.km.provisioner, "listens", False):
             return await super().async_start_new_kernel_client()
         self.kc = self.km.client()
         self.kc.start_channels()
@@ -155,7 +154,8 @@ class NotebookRun:
             if is_stuck:
                 deaths.append(f"{_place(cell)} took longer than {self.cell_seconds} s and could not be interrupted")
             elif state == DIED:
-                deaths.append(f"the kernel died in {_place(cell)}")
+                reason = getattr(self.client.km.provisioner, "end_reason", "")
+                deaths.append(f"the kernel died in {_place(cell)}" + (f": {reason}" if reason else ""))
             elif state == OK and not _is_graded(cell):
                 good.append(cell)
             if (is_stuck or state == DIED) and not await self._start_afresh(good, len(deaths)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,13 +12,28 @@ from pathlib import Path
 from typing import IO
 
 from .forked import ForkedProcess
-from .servers import PROVISIONER, PROVISIONER_VARIABLE, SERVER_VARIABLE, kernel_server, worker_server
+from .sandbox.confinement import Confinement
+from .servers import (
+    CONFINEMENT_VARIABLE,
+    PROVISIONER,
+    PROVISIONER_VARIABLE,
+    SERVER_VARIABLE,
+    bare_server,
+    kernel_server,
+    worker_server,
+)
 
 Worker = tuple[subprocess.Popen[bytes] | ForkedProcess, IO[bytes], IO[bytes]]  # the process, its stdin, its stdout
 
 
-def start_worker(environment: Mapping[str, str], complaints: IO[bytes]) -> Worker:
-    """Start a worker as a new process, with its complaints on stderr."""
+def start_worker(environment: Mapping[str, str], confinement: Confinement | None, complaints: IO[bytes]) -> Worker:
+    """Start a worker as a new process, with its complaints on stderr.
+
+    Raises:
+        ForkServerError: if its kernel is confined, and the fork server for that cannot be started.
+    """
+    if confinement is not None:
+        environment = {**environment, **_provisioned(bare_server().path, confinement)}
     command = [sys.executable, "-P", "-m", "grader.classroom.worker"]
     pipe = subprocess.PIPE
     worker = subprocess.Popen(
@@ -27,13 +43,13 @@ def start_worker(environment: Mapping[str, str], complaints: IO[bytes]) -> Worke
     return worker, worker.stdin, worker.stdout
 
 
-def fork_worker(environment: Mapping[str, str], complaints: IO[bytes]) -> Worker:
+def fork_worker(environment: Mapping[str, str], confinement: Confinement | None, complaints: IO[bytes]) -> Worker:
     """Fork a worker that will fork its kernel.
 
     Raises:
         ForkServerError: if a fork server cannot be started, or does not answer.
     """
-    chosen = {PROVISIONER_VARIABLE: PROVISIONER, SERVER_VARIABLE: kernel_server().path}
+    chosen = _provisioned(kernel_server().path, confinement)
     (job, stdin), (stdout, lines) = os.pipe(), os.pipe()
     try:
         worker = ForkedProcess(
@@ -52,6 +68,14 @@ def fork_worker(environment: Mapping[str, str], complaints: IO[bytes]) -> Worker
         os.close(job)
         os.close(lines)
     return worker, os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+
+
+def _provisioned(server: str, confinement: Confinement | None) -> dict[str, str]:
+    """Return what makes the worker's kernels come from a fork server, and into a sandbox."""
+    chosen = {PROVISIONER_VARIABLE: PROVISIONER, SERVER_VARIABLE: server}
+    if confinement is not None:
+        chosen[CONFINEMENT_VARIABLE] = json.dumps(confinement.to_dict())
+    return chosen
 
 
 def _with_import_path(environment: Mapping[str, str]) -> dict[str, str]:
