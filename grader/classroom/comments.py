@@ -8,6 +8,7 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from .execution import TAMPERED, UNDECIDED
 from .master import is_answer, is_graded, nbgrader_metadata
 from .scoring import MANUAL, PASS, Score
 from .storage import one_line
@@ -33,6 +34,9 @@ def comment_on(scores: Sequence[Score]) -> str | None:
     parts = []
     for score in scores:
         if score.verdict in (PASS, MANUAL):
+            continue
+        if score.verdict in (TAMPERED, UNDECIDED):
+            parts.append(f"`{score.check.name}`: no points yet: a person looks at this check")
             continue
         points = f"{score.points or 0:g} of {score.check.points:g} points"
         lines = [f"    {label}  {getattr(score, name)}" for label, name in FIELDS if getattr(score, name)]

@@ -3,23 +3,60 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from nbconvert.exporters import Exporter
+from nbformat.notebooknode import NotebookNode
 from nbgrader.converters import Autograde
+from nbgrader.preprocessors import CheckCellMetadata
 
 from .execution import Execution
 from .steps import OURS
 
+CHECK_METADATA = (CheckCellMetadata, "nbgrader.preprocessors.CheckCellMetadata")
 Resources = dict[str, Any]
+
+
+class CheckMetadataOnce(CheckCellMetadata):  # type: ignore[misc]  # nbgrader has no types
+    """nbgrader's check of the cells' metadata, which are the master's and so the same in a whole class."""
+
+    def __init__(self, **kw: Any):
+        super().__init__(**kw)
+        self._passed: set[str] = set()
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Check metadata that have not passed yet."""
+        seen = json.dumps([(cell.cell_type, cell.metadata.get("nbgrader")) for cell in nb.cells], default=str)
+        if seen not in self._passed:
+            nb, resources = super().preprocess(nb, resources)
+            self._passed = {*list(self._passed)[-8:], seen}
+        return nb, resources
+
+
+def register_steps(exporter: Exporter, steps: Iterable[Any], check: CheckMetadataOnce) -> None:
+    """Give an exporter the steps of a list in `nbgrader_config.py`, and no others."""
+    exporter._preprocessors = []
+    exporter.optimistic_validation = True  # of the notebook, once, after the last step
+    for step in steps:
+        exporter.register_preprocessor(check if step in CHECK_METADATA else step)
 
 
 class ClassAutograde(Autograde):  # type: ignore[misc]  # nbgrader has no types
     """nbgrader's converter for one submission, with its run made beforehand, and its scores handed back."""
 
     executions: Mapping[str, Execution] = {}
+    check: CheckMetadataOnce
     result: Resources | None = None
     failure: BaseException | None = None
+
+    def _init_preprocessors(self) -> None:
+        """Register the second list of steps only: the first has rebuilt the notebook already, for its run."""
+        if self._sanitizing:
+            self.exporter._preprocessors, self.exporter.optimistic_validation = [], False
+        else:
+            register_steps(self.exporter, self.autograde_preprocessors, self.check)
 
     def init_single_notebook_resources(self, notebook_filename: str) -> Resources:
         """Hand the runs to the steps."""

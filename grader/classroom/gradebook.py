@@ -15,15 +15,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nbformat.notebooknode import NotebookNode
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import SAWarning
 
-from .converter import ClassAutograde
+from .converter import CheckMetadataOnce, ClassAutograde, register_steps
 from .errors import ClassroomError, stopping_error
 from .execution import Execution
 from .master import master_path
+from .open_gradebook import OpenGradebook
 from .steps import SubmissionExporter
 from .storage import STATE, write_text
 
@@ -39,6 +41,8 @@ class Course:
         self.classroom = classroom
         self.config = config
         self.log = log
+        self._gradebook: OpenGradebook | None = None
+        self._check = CheckMetadataOnce(config=config, log=log)
         _put_scripts_on_path()
 
     def directory(self, lesson: str, student: str = "*", *, staged: bool = True) -> Any:
@@ -72,27 +76,32 @@ class Course:
         write_text(mark, digest)
         return True
 
-    def sanitized(self, lesson: str, student: str, staged: Path) -> str:
-        """Return the notebook that will be run for a staged submission, without writing anything."""
-        exporter = SubmissionExporter(config=self.config)
+    def sanitized(self, lesson: str, student: str, notebook: NotebookNode) -> str:
+        """Return what nbgrader's first list of steps makes of a submission, without writing anything."""
         names = {"student": student, "assignment": lesson, "notebook": lesson}
-        resources = {"nbgrader": names | {"db_url": self.directory(lesson).db_url}}
-        exporter._preprocessors = []
-        for step in Autograde(self.directory(lesson), config=self.config, log=self.log).sanitize_preprocessors:
-            exporter.register_preprocessor(step)
-        output, _ = exporter.from_filename(str(staged), resources=resources)
-        return output
+        metadata = {"name": lesson, "path": str(self.staged(lesson, student).parent)}
+        resources = {"nbgrader": names | {"db_url": self.directory(lesson).db_url}, "metadata": metadata}
+        exporter = SubmissionExporter(config=self.config)
+        steps = Autograde(self.directory(lesson), config=self.config, log=self.log).sanitize_preprocessors
+        register_steps(exporter, steps, self._check)
+        with self._open().transaction():
+            output, _ = exporter.from_notebook_node(notebook, resources=resources)
+        return str(output)
+
+    def staged(self, lesson: str, student: str) -> Path:
+        """Return where nbgrader finds a submission, apart from all that the learner handed in."""
+        return self.classroom / STAGED / student / lesson / f"{lesson}.ipynb"
 
     def autograde(self, lesson: str, student: str, executions: Mapping[str, Execution]) -> Resources:
-        """Write one submission's points to the gradebook.
+        """Write one staged submission's points to the gradebook; nbgrader's first list of steps has seen it.
 
         Raises:
             ClassroomError: if the gradebook or the disk cannot be written.
             Exception: whatever else went wrong for this submission alone.
         """
         converter = ClassAutograde(self.directory(lesson, student), config=self.config, log=self.log)
-        converter.force, converter.executions = True, executions
-        with self._stopping():
+        converter.force, converter.executions, converter.check = True, executions, self._check
+        with self._stopping(), self._open().transaction():
             try:
                 converter.start()
             except NbGraderException as error:
@@ -105,7 +114,7 @@ class Course:
         """Write the HTML pages of a lesson; a page that cannot be made is logged and left out."""
         converter = GenerateFeedback(self.directory(lesson, student), config=self.config, log=self.log)
         converter.force = True
-        with self._stopping(), contextlib.suppress(NbGraderException):
+        with self._stopping(), self._open().transaction(), contextlib.suppress(NbGraderException):
             converter.start()
 
     def feedback_page(self, lesson: str, student: str) -> Path:
@@ -124,6 +133,12 @@ class Course:
             with self._stopping(), contextlib.closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as database:
                 database.execute("BEGIN IMMEDIATE")
                 database.rollback()
+
+    def _open(self) -> OpenGradebook:
+        if self._gradebook is None:
+            directory = self.directory("*")
+            self._gradebook = OpenGradebook(directory.db_url, directory.course_id)
+        return self._gradebook
 
     def _gradebook_exists(self) -> bool:
         return (self.classroom / "gradebook.db").exists() or "db_url" in self.config.CourseDirectory

@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import nbformat
+
 from .execution import Execution, Limits, run_apart
+from .judging import judge_execution
 from .sandbox.choice import chosen_level
 from .sandbox.confinement import AUTO
 from .scratch import scratch_folder
@@ -91,14 +94,14 @@ def run_job(job: Job) -> Execution:
     """Run one notebook in a process of its own, in an empty folder of its own.
 
     Returns:
-        What its cells did; also when the process was killed in the middle.
+        What its cells did, with the verdicts of judges; also when the process was killed in the middle.
 
     Raises:
         CannotRun: if no kernel started, twice.
         ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
     runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # where connection files lie
-    return run_apart(
+    execution = run_apart(
         job.notebook,
         job.limits,
         kernel_environment(os.environ, job.seed) | runtime,
@@ -109,6 +112,7 @@ def run_job(job: Job) -> Execution:
         readable=job.readable,
         hidden=job.hidden,
     )
+    return judge_execution(nbformat.reads(job.notebook, as_version=4), execution, job.seed)
 
 
 def read_support(folder: Path) -> dict[str, bytes]:

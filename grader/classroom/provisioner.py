@@ -7,6 +7,7 @@ no IPython kernel of this very Python is started as always.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -18,6 +19,8 @@ from typing import Any
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from grader.channel import STEPS_VARIABLE
+
 from .forked import ForkedProcess
 from .sandbox.bubblewrap import command_in_bubblewrap
 from .sandbox.confinement import BUBBLEWRAP, Confinement
@@ -27,6 +30,7 @@ from .servers import CONFINEMENT_VARIABLE, SERVER_VARIABLE, kernel_server
 
 LAUNCHER = "ipykernel_launcher"
 RUN_KERNEL = "grader.classroom.forked_kernel:run_kernel"
+KILL_SECONDS = 2
 
 
 class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client's class is not typed
@@ -77,6 +81,13 @@ class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client
         self.cwd = kwargs.get("cwd") or Path.cwd()
         return self.connection_info
 
+    async def kill(self, restart: bool = False) -> None:
+        """Kill the kernel, and return when it is gone; jupyter_client would ask only every tenth of a second."""
+        await super().kill(restart=restart)
+        if isinstance(self.process, ForkedProcess):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self.process.wait, KILL_SECONDS)
+
     async def _launch_in_bubblewrap(
         self, confinement: Confinement, arguments: list[str], launch: dict[str, Any]
     ) -> KernelConnectionInfo:
@@ -98,6 +109,9 @@ def arguments_of_launcher(command: Sequence[str]) -> list[str] | None:
 def _fork_kernel(arguments: list[str], launch: dict[str, Any], confinement: Confinement | None) -> ForkedProcess:
     environment = {**(launch.get("env") or os.environ)}
     server = environment.get(SERVER_VARIABLE) or kernel_server().path
+    handed_over = tuple(launch.get("pass_fds", ()))
+    if environment.get(STEPS_VARIABLE) in [str(descriptor) for descriptor in handed_over]:
+        environment[STEPS_VARIABLE] = str(3 + handed_over.index(int(environment[STEPS_VARIABLE])))
     with open(os.devnull, "r+b") as nothing:
         silent = nothing.fileno()
         streams = (_descriptor(launch, "stdout", 1), _descriptor(launch, "stderr", 2))
@@ -107,7 +121,8 @@ def _fork_kernel(arguments: list[str], launch: dict[str, Any], confinement: Conf
             [arguments],
             environment=kernel_variables(environment, confinement),
             folder=str(launch.get("cwd") or Path.cwd()),
-            descriptors=(silent, *((silent, silent) if confinement else streams)),  # a file would grow on the disk
+            # A file would grow on the disk.
+            descriptors=(silent, *((silent, silent) if confinement else streams), *handed_over),
             confinement=confinement,
         )
     if not process.wait_until_ready():

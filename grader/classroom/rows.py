@@ -32,7 +32,7 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     reasons = [execution.reason] if execution.reason else []
     if told["unreadable"]:
         status, reasons = UNREADABLE, [told["unreadable"]]
-    reasons += [*submission.notes, *told["notes"]]
+    reasons += [*submission.notes, *told["notes"], *execution.notes]
     reasons += [f"{score.check.name}: please look at it" for score in result["scores"] if score.needs_review]
     checks = [_check_entry(score, final) for score in result["scores"]]
     reason = one_line("; ".join(reasons), LONGEST_REASON)

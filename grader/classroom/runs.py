@@ -11,7 +11,7 @@ from nbformat.notebooknode import NotebookNode
 
 from .errors import ClassroomError
 from .execution import Execution
-from .gradebook import STAGED, Course
+from .gradebook import Course
 from .intake import Submission
 from .jobs import Job, run_job, settle
 from .results import Results, local_device
@@ -61,19 +61,17 @@ class Prepared:
 
 
 def prepare(course: Course, submission: Submission) -> Prepared:
-    """Stage one submission where nothing else of the learner's lies, and rebuild it."""
-    path = course.classroom / STAGED / submission.student / submission.lesson / f"{submission.lesson}.ipynb"
-    if submission.unreadable:
-        write_text(path, nbformat.writes(unreadable_notebook(submission.unreadable)))
-        return Prepared(submission)
-    write_text(path, nbformat.writes(notebook_of(submission.cells)))
+    """Rebuild one submission, and stage it where nothing else of the learner's lies."""
+    reason = submission.unreadable
+    notebook = unreadable_notebook(reason) if reason else notebook_of(submission.cells)
     try:
-        text = course.sanitized(submission.lesson, submission.student, path)
-        return Prepared(submission, nbformat.reads(text, as_version=4))
+        text = course.sanitized(submission.lesson, submission.student, notebook)
     except ClassroomError:
         raise
     except Exception as error:
         return Prepared(submission, error=error)
+    write_text(course.staged(submission.lesson, submission.student), text)
+    return Prepared(submission, None if reason else nbformat.reads(text, as_version=4))
 
 
 @dataclass(frozen=True)

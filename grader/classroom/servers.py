@@ -18,6 +18,7 @@ CONFINEMENT_VARIABLE = "LEAN_TRAINING_CONFINEMENT"
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
+    "ipykernel.debugger",  # every kernel imports it, half of what its start costs
     "torch",
     "torch.optim",
     "torch.utils.data",
@@ -32,7 +33,12 @@ KERNEL_MODULES = (
     "grader.meters.measurement",
 )
 BARE_MODULES = ("ipykernel.kernelapp", "ipykernel.ipkernel")
-WORKER_MODULES = ("grader.classroom.worker", "jupyter_client.provisioning", "grader.classroom.provisioner")
+WORKER_MODULES = (
+    "grader.classroom.worker",
+    "jupyter_client.provisioning",
+    "grader.classroom.provisioner",
+    "grader.classroom.warm_worker",
+)
 
 _servers: dict[Sequence[str], ForkServer] = {}
 _starting = threading.Lock()

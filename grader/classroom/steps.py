@@ -23,7 +23,7 @@ from .alignment import OWN, align
 from .comments import comment_on, hide_hidden_tests, note_verdicts
 from .execution import Execution, Limits
 from .jobs import Job, read_support, run_job
-from .master import master_path, nbgrader_metadata, read_notebook, untouched
+from .master import master_path, nbgrader_metadata, read_stub
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .sandbox.confinement import AUTO, Bounds
 from .scoring import Score, score_notebook, unreadable_scores
@@ -38,11 +38,14 @@ Resources = dict[str, Any]
 def notebook_of(cells: tuple[LearnerCell, ...]) -> NotebookNode:
     """Return a notebook of a submission's cells, without anything else of it."""
     built = []
-    for cell in cells:
-        metadata = {"nbgrader": {"grade_id": cell.grade_id}} if cell.grade_id else {}
-        new = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
-        built.append(new(cell.source, metadata=metadata | {OURS: {"cell_id": cell.cell_id}}))
-    return nbformat.v4.new_notebook(cells=built)
+    for number, cell in enumerate(cells):
+        metadata: dict[str, Any] = {"nbgrader": {"grade_id": cell.grade_id}} if cell.grade_id else {}
+        plain: dict[str, Any] = {"id": f"cell-{number}", "cell_type": "markdown", "source": cell.source}
+        plain |= {"metadata": metadata | {OURS: {"cell_id": cell.cell_id}}}
+        if cell.kind == "code":
+            plain |= {"cell_type": "code", "outputs": [], "execution_count": None}
+        built.append(plain)  # not by nbformat's functions, each of which validates the one cell that it makes
+    return nbformat.v4.new_notebook(cells=nbformat.from_dict(built))
 
 
 def unreadable_notebook(reason: str) -> NotebookNode:
@@ -59,10 +62,10 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc]  # nbconvert h
         resources["metadata"] = {"name": Path(filename).stem, "path": str(Path(filename).parent)}
         try:
             content = read_plain_file(Path(filename))
-            notebook = notebook_of(parse_cells(content))
+            cells = parse_cells(content)
             written = nbformat.reads(content.decode("utf-8-sig"), as_version=nbformat.NO_CONVERT)
-            if written.get("nbformat") == 4 and OURS in written.metadata:  # written by an earlier step
-                notebook = written
+            is_ours = written.get("nbformat") == 4 and OURS in written.metadata  # written by an earlier step
+            notebook = written if is_ours else notebook_of(cells)
         except Unreadable as error:
             notebook = unreadable_notebook(str(error))
         output, resources = self.from_notebook_node(notebook, resources=resources, **kw)
@@ -85,13 +88,12 @@ class RebuildFromMaster(ClassroomStep):
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Rebuild one submission; what was noticed goes into the notebook's metadata."""
         names = resources["nbgrader"]
-        master = read_notebook(master_path(self.folder(), names["assignment"], names["notebook"]))
+        stub = read_stub(master_path(self.folder(), names["assignment"], names["notebook"]))
         reason = nb.metadata.get(OURS, {}).get("unreadable", "")
         if reason:
-            rebuilt = untouched(master)
-            rebuilt.metadata[OURS] = {"unreadable": str(reason), "missing": [], "notes": []}
-            return rebuilt, resources
-        alignment = align(untouched(master), [_learner_cell(cell) for cell in nb.cells])
+            stub.metadata[OURS] = {"unreadable": str(reason), "missing": [], "notes": []}
+            return stub, resources
+        alignment = align(stub, [_learner_cell(cell) for cell in nb.cells])
         told = {"unreadable": "", "missing": list(alignment.missing), "notes": list(alignment.notes)}
         alignment.notebook.metadata[OURS] = told
         return alignment.notebook, resources

@@ -1,0 +1,85 @@
+"""Grade one class with stock nbgrader or with this project, and print what that took, as one line of JSON.
+
+Run by class_throughput.py: python benchmarks/class_graders.py SYSTEM CLASSROOM LESSON JOBS
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+STOCK, OURS, PAGES = "stock nbgrader", "this project", "this, with feedback pages"
+BECOME_SUBREAPER = 36  # prctl(2): what a killed parent leaves behind comes here, with the CPU that it has used
+
+
+def grade_stock(room: Path, lesson: str, jobs: int) -> dict[str, Any]:
+    """Grade with nbgrader's own command in this process."""
+    from nbgrader.apps import AutogradeApp
+
+    os.chdir(room)
+    application = AutogradeApp()
+    application.initialize([lesson, "--log-level=ERROR"])
+    return measured(application.start) | {"points": points(room, lesson)}
+
+
+def grade_ours(room: Path, lesson: str, jobs: int, *options: str) -> dict[str, Any]:
+    """Grade with this project's command in this process, once a first run has started all that a class starts once."""
+    import nbformat
+
+    from grader.__main__ import main
+    from grader.classroom.configuration import read_configuration
+    from grader.classroom.steps import RunCells
+
+    nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    nothing.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    RunCells(config=read_configuration(room)).execute(nothing, lesson)
+    used = measured(lambda: main(["autograde", str(room), "-j", str(jobs), *options]))
+    return used | {"points": points(room, lesson)}
+
+
+def points(room: Path, lesson: str) -> dict[str, float]:
+    """Return each student's points, as the gradebook has them."""
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as gradebook:
+        return {found.student_id: found.score for found in gradebook.assignment_submissions(lesson)}
+
+
+def measured(call: Callable[[], object]) -> dict[str, Any]:
+    """Return the seconds of a call, and the CPU of this process and of all that it has started."""
+    ctypes.CDLL(None).prctl(BECOME_SUBREAPER, 1, 0, 0, 0)
+    before, began = _cpu_seconds(), time.perf_counter()
+    call()
+    return {"seconds": time.perf_counter() - began, "cpu_seconds": _cpu_seconds() - before}
+
+
+def _cpu_seconds() -> float:
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:  # kernels whose parent was killed with them
+            pass
+    except ChildProcessError:
+        pass
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    alive = [process.cpu_times() for process in psutil.Process().children(recursive=True)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used) + sum(sum(times[:4]) for times in alive)
+
+
+SYSTEMS: dict[str, Callable[[Path, str, int], dict[str, Any]]] = {
+    STOCK: grade_stock,
+    OURS: lambda room, lesson, jobs: grade_ours(room, lesson, jobs, "--no-feedback"),
+    PAGES: grade_ours,
+}
+
+
+if __name__ == "__main__":
+    name, room, lesson, jobs = sys.argv[1:]
+    print(json.dumps(SYSTEMS[name](Path(room), lesson, int(jobs))))
