@@ -30,11 +30,12 @@ def changed_marks(earlier: Sequence[Row], row: Row) -> list[str]:
     return [mark, *(f"    {name}: {_told(before.get(name))} -> {_told(now.get(name))}" for name in changed)]
 
 
-def _earned(check: dict[str, Any] | None) -> tuple[float, float] | None:
+def _earned(check: dict[str, Any] | None) -> tuple[float | None, float] | None:
     return None if check is None else (check["points"], check["maximum"])
 
 
 def _told(check: dict[str, Any] | None) -> str:
     if check is None:
         return "not there"
-    return f"{check['points']:g}/{check['maximum']:g} ({check['code'] or check['verdict']})"
+    points = "none yet" if check["points"] is None else f"{check['points']:g}/{check['maximum']:g}"
+    return f"{points} ({check['code'] or check['verdict']})"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import logging
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING
 from .errors import ClassroomError
 from .execution import Execution
 from .jobs import Job
-from .remote import describe, difference, facts, run_text
+from .remote import describe, difference, facts, level_of, run_text
 from .runs import Runner
 from .storage import one_line
 
@@ -48,7 +49,25 @@ class Cluster:
         self._facts = facts()
         self._failure: ClassroomError | None = None
         self._last_seen = time.monotonic()
+        self._levels: dict[tuple[str, bool], str] = {}
         self.device = self._look_at_workers()
+
+    def settle(self, job: Job) -> Job:
+        """Return the job with the level of the sandbox that the workers give it, where they agree on one.
+
+        Raises:
+            ClassroomError: if a worker has no sandbox for it.
+        """
+        asked = job.sandbox, job.is_unsafe
+        if asked not in self._levels:
+            bare = json.dumps(dataclasses.replace(job, notebook="", support={}).to_json())
+            told = self._client.run(level_of, bare).values()
+            refusal = next((worker["refused"] for worker in told if "refused" in worker), "")
+            if refusal:
+                raise self._fail(refusal)
+            levels = {worker["level"] for worker in told}
+            self._levels[asked] = levels.pop() if len(levels) == 1 else job.sandbox
+        return dataclasses.replace(job, sandbox=self._levels[asked])
 
     def run(self, job: Job) -> Execution:
         """Run one job on a worker and wait for it.
@@ -180,4 +199,4 @@ def on_cluster(address: str, *, with_gpu_slots: bool = False) -> Iterator[Runner
         ) from None
     with _quiet(), client:
         cluster = Cluster(client, address, with_gpu_slots=with_gpu_slots)
-        yield Runner(cluster.run, IN_FLIGHT, cluster.device, cluster.stop)
+        yield Runner(cluster.run, IN_FLIGHT, cluster.device, cluster.stop, cluster.settle)

@@ -8,8 +8,9 @@ import platform
 from collections.abc import Mapping
 from typing import Any
 
+from .errors import ClassroomError
 from .execution import CannotRun
-from .jobs import Job, run_job
+from .jobs import Job, run_job, settle
 from .report import versions
 from .results import grader_digest, local_device
 from .servers import can_fork
@@ -26,6 +27,18 @@ def facts() -> dict[str, str]:
 def describe() -> dict[str, Any]:
     """Return what a worker says of itself."""
     return {"facts": facts(), "host": platform.node(), "device": local_device()}
+
+
+def level_of(text: str) -> dict[str, str]:
+    """Return the level of the sandbox that this worker gives a job, or why it gives none."""
+    try:
+        return {"level": settle(Job.from_json(json.loads(text))).sandbox}
+    except ClassroomError as error:
+        return {"refused": _refusal(error)}
+
+
+def _refusal(error: ClassroomError) -> str:
+    return f"The worker on {platform.node()} cannot grade. {error}"
 
 
 def run_text(text: str, head: dict[str, str]) -> str:
@@ -47,6 +60,8 @@ def run_text(text: str, head: dict[str, str]) -> str:
     job = Job.from_json(json.loads(text))
     try:
         execution = run_job(dataclasses.replace(job, is_forked=job.is_forked and can_fork()))
+    except ClassroomError as error:  # no sandbox
+        return json.dumps({"refused": _refusal(error)})
     except (CannotRun, OSError) as error:
         raise CannotRun(f"on {platform.node()}: {error}") from None
     except Exception as error:  # a fault of the grader's own, which another machine would repeat

@@ -37,6 +37,12 @@ def test_equal_points_and_new_submissions_are_no_change() -> None:
     assert changed_marks([], AFTER) == []
 
 
+def test_points_that_a_person_gives_later_are_told_so() -> None:
+    by_hand = check("check_peak", 0, "not_gradable") | {"points": None}
+    lines = changed_marks([BEFORE], make_row(by_hand, check("check_scale", 0, "not_divided")))
+    assert lines[1:] == ["    check_peak: 2/2 (pass) -> none yet (not_gradable)"]
+
+
 def test_check_that_came_or_went_is_a_change() -> None:
     lines = changed_marks([BEFORE], make_row(check("check_peak", 2), check("check_new", 1, "half")))
     assert lines[1:] == [

@@ -200,8 +200,8 @@ class FakeClient:
     def scheduler_info(self, n_workers: int) -> dict[str, object]:
         return {"workers": self.workers}
 
-    def run(self, function: object, workers: list[str]) -> dict[str, object]:
-        return {name: self.said for name in workers}
+    def run(self, function: object, *arguments: object, workers: list[str] | None = None) -> dict[str, object]:
+        return {name: self.said for name in workers or self.workers}
 
     def submit(self, function: object, *arguments: object, **options: object) -> FakeFuture:
         return FakeFuture(self.answers.pop(0))
@@ -225,6 +225,24 @@ DONE = json.dumps({"execution": {"format": 1}})
 def test_cluster_that_cannot_grade_is_told_at_once(client: FakeClient, with_gpu_slots: bool, message: str) -> None:
     with pytest.raises(ClassroomError, match=message):
         Cluster(client, ADDRESS, with_gpu_slots=with_gpu_slots)
+
+
+@pytest.mark.parametrize(("levels", "settled"), [(["landlock"], "landlock"), (["landlock", "bubblewrap"], "auto")])
+def test_level_of_the_sandbox_is_that_of_the_workers(levels: list[str], settled: str) -> None:
+    client = FakeClient()
+    on_workers = Cluster(client, ADDRESS)
+    client.run = lambda function, text: {level: {"level": level} for level in levels}
+    assert on_workers.settle(Job("{}", LESSON, 1)).sandbox == settled
+
+
+def test_worker_without_a_sandbox_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = json.dumps(Job("{}", LESSON, 1, sandbox="none").to_json())
+    client = FakeClient()
+    on_workers = Cluster(client, ADDRESS)
+    client.run = lambda function, text: {"tcp://w0": function(text)}
+    with pytest.raises(ClassroomError, match=r"cannot grade[.] The sandbox is switched off"):
+        on_workers.settle(Job.from_json(json.loads(text)))
+    assert "The sandbox is switched off" in json.loads(run_text(text, facts()))["refused"]
 
 
 def test_job_is_sent_again_when_its_workers_died() -> None:

@@ -18,6 +18,8 @@ from conftest import NewRoom
 from small_class import NOISY, release_of, with_cell
 from small_course import answer, hand_in, solved
 
+from grader.classroom.errors import ClassroomError
+from grader.classroom.grading import grade_class
 from grader.classroom.results import FOLDER
 from grader.classroom.scratch import LOCK, PREFIX, remove_stale_folders, remove_stale_parts
 
@@ -57,10 +59,10 @@ def grade(room: Path, scratch: Path) -> tuple[int, str]:
 def processes_of(scratch: Path) -> set[int]:
     """Return the processes that were started with this folder for temporary files."""
     found = set()
-    for entry in Path("/proc").glob("[0-9]*/environ"):
+    for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if f"TMPDIR={scratch}".encode() in entry.read_bytes():
-                found.add(int(entry.parent.name))
+            if str(scratch).encode() in (entry / "environ").read_bytes() + (entry / "cmdline").read_bytes():
+                found.add(int(entry.name))
     return found
 
 
@@ -147,14 +149,21 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
-@pytest.mark.parametrize("left_bytes", [60_000, 150_000])
+def fill(disk: Path, *, left_bytes: int = 0) -> Path:
+    """Fill a disk, and return the file to delete."""
+    ballast = disk / "ballast"
+    ballast.write_bytes(b"\0" * max(0, shutil.disk_usage(disk).free - left_bytes - 4096))
+    with contextlib.suppress(OSError), (disk / "rest").open("wb", buffering=0) as file:
+        while left_bytes == 0 and file.write(b"\0" * 512):
+            pass
+    return ballast
+
+
 def test_full_disk_stops_with_a_remedy_and_the_next_grading_completes(
-    room: Path, marks: bytes, small_disk: Path, scratch: Path, left_bytes: int
+    room: Path, marks: bytes, small_disk: Path, scratch: Path
 ) -> None:
     classroom = Path(shutil.copytree(room, small_disk / "room"))
-    ballast = small_disk / "ballast"
-    free = shutil.disk_usage(small_disk).free - left_bytes
-    ballast.write_bytes(b"\0" * max(0, free - 4096))
+    ballast = fill(small_disk, left_bytes=60_000)
     code, printed = grade(classroom, scratch)
     assert code == 2, printed
     assert "The disk is full" in printed and "Free some space, then grade again." in printed
@@ -164,6 +173,16 @@ def test_full_disk_stops_with_a_remedy_and_the_next_grading_completes(
     code, printed = grade(classroom, scratch)
     assert code == 0, printed
     assert (classroom / "marks.csv").read_bytes() == marks
+
+
+def test_disk_that_is_full_when_feedback_is_written_is_told(new_room: NewRoom, small_disk: Path) -> None:
+    classroom = Path(shutil.copytree(new_room(), small_disk / "room"))
+    hand_in(classroom, "fay", "{")
+    with pytest.raises(ClassroomError, match="The disk is full"):
+        grade_class(classroom, say=lambda row, progress, changes: fill(small_disk))
+    (small_disk / "ballast").unlink()
+    [row] = grade_class(classroom).rows
+    assert (classroom / row.feedback).is_file()
 
 
 def test_folder_of_a_running_process_stays_and_that_of_a_killed_one_goes(

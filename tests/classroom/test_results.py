@@ -58,6 +58,11 @@ def test_another_device_grader_or_library_is_another_key(tmp_path: Path, monkeyp
     assert len(keys) == 4
 
 
+def test_a_classroom_that_was_moved_keeps_its_runs(tmp_path: Path) -> None:
+    results = Results(tmp_path, "cpu")
+    assert results.key(replace(JOB, hidden=("/old",))) == results.key(replace(JOB, hidden=("/new",)))
+
+
 def test_grader_digest_follows_what_judges_and_not_what_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def digest_of(**texts: str) -> str:
         for name, text in texts.items():
