@@ -1,4 +1,8 @@
-"""The commands of the course: python -m grader release | validate | lab | classroom | autograde | demo."""
+"""The commands of the course: python -m grader COMMAND.
+
+release | validate | lab for its authors and learners; classroom | autograde | demo | report | export | roster |
+override | receive for an instructor.
+"""
 
 from __future__ import annotations
 

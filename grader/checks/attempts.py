@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
 ATTEMPTS_FILE = Path("attempts.jsonl")
 SWITCH = "LEAN_TRAINING_ATTEMPTS"
+_last_call = time.monotonic()  # the set-up cell imports this
 
 
 def append_attempt(exercise: str, check: str, code: str, seconds: float) -> None:
     """Append one line: exercise, check, misconception code, seconds, attempt number. No source text and no name.
+
+    Beside the seconds that the check ran it holds the seconds since the call before it, or since the kernel started:
+    a duration and no date, so that a class can see which exercise takes long.
 
     `LEAN_TRAINING_ATTEMPTS=off` in the environment keeps no record. A folder that cannot be written keeps none either:
     a record is a service, and never costs a learner the check.
     """
     if os.environ.get(SWITCH, "on").lower() in {"off", "0", "no", "false"}:
         return
+    global _last_call
+    now = time.monotonic()
+    worked, _last_call = now - _last_call, now
     number = 1 + sum(line["check"] == check for line in read_attempts())
     line = {"exercise": exercise, "check": check, "code": code, "seconds": round(seconds, 2), "attempt": number}
+    line["worked_seconds"] = round(worked)
     try:
         with ATTEMPTS_FILE.open("a+b") as file:
             is_torn = file.tell() and not _ends_with_newline(file)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 import re
+import sys
 import sysconfig
 import traceback
 from pathlib import Path
@@ -15,6 +17,7 @@ import torch
 
 from grader.verdict import CheckFailed, NotSolvedYet, Verdict
 
+LARGEST_FLOAT = sys.float_info.max
 _OURS = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
@@ -102,7 +105,10 @@ def require_number(value: object, what: str, *, is_finite: bool = True) -> int |
         value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, bool) or not isinstance(value, int | float):
         fail("wrong_type", f"{what}: a number", f"{type(value).__name__}", "what your function returns")
-    if is_finite and (value != value or value in (float("inf"), float("-inf"))):
+    if isinstance(value, int) and abs(value) > LARGEST_FLOAT:
+        look_at = "powers and products: is one `**` meant as `*`?"
+        fail("too_large", f"{what}: a number below {LARGEST_FLOAT:.0e}", "an integer above it", look_at)
+    if is_finite and not math.isfinite(value):
         fail("not_finite", f"{what}: a finite number", str(value), "a division by zero, or an overflow")
     return value
 

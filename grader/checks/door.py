@@ -1,11 +1,19 @@
-"""The one way from a check to its judge."""
+"""The two ways from a check to its judge: in this kernel, or out of it."""
 
 from __future__ import annotations
 
 import importlib
+import os
 
+from grader.channel import EMIT, MEDIA_TYPE, OBSERVE_VARIABLE
+from grader.checks.contract import fail
 from grader.observation import Observation, decode_observation, encode_observation
 from grader.verdict import Verdict
+
+
+def is_judged_outside() -> bool:
+    """Whether this is the kernel of a class, which has no judges."""
+    return os.environ.get(OBSERVE_VARIABLE) == EMIT
 
 
 def ask_judge(topic: str, property_name: str, observation: Observation, seed: int) -> Verdict:
@@ -22,7 +30,33 @@ def ask_judge(topic: str, property_name: str, observation: Observation, seed: in
     Returns:
         The judge's verdict.
     """
-    seen = decode_observation(encode_observation(observation))
+    seen = decode_observation(_written(observation))
     judges = importlib.import_module(f"grader.judges.{topic}")
     verdict: Verdict = getattr(judges, f"judge_{property_name}")(seen, seed)
     return verdict
+
+
+def emit_observation(observation: Observation) -> None:
+    """Show the observation to the runner outside, as the one output of its media type.
+
+    Raises:
+        RuntimeError: if this is no kernel.
+    """
+    from IPython import get_ipython
+
+    text = _written(observation)
+    shell = get_ipython()
+    if shell is None:
+        raise RuntimeError(f"{OBSERVE_VARIABLE}={EMIT} is for a kernel of a class: unset it, and the check judges here")
+    shell.display_pub.publish({MEDIA_TYPE: text})
+
+
+def _written(observation: Observation) -> str:
+    """Write an observation; an answer that leaves more of it than a judge reads fails here."""
+    text = encode_observation(observation)
+    try:
+        decode_observation(text)
+    except ValueError as error:
+        look_at = "how often your loop runs: every update and every event of it is recorded"
+        fail("too_much_to_judge", "a record that a judge can read", str(error), look_at)
+    return text

@@ -21,12 +21,12 @@ from grader.cases.gradient_accumulation import (
     token_cases,
     updates_cases,
 )
+from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls
 from grader.checks.recording import TrainingRecord, flat_gradient, record_training
 from grader.checks.running import make_check
 from grader.device import lesson_device
-from grader.meters.measurement import measure_peak_memory
 from grader.observation import Observation
 
 LOOP_PARAMETERS = ("model", "loss_function", "optimizer", "micro_batches", "k")
@@ -96,12 +96,12 @@ def check_token_peak(accumulate_token_gradients: Callable[..., Any], seed: int) 
 
     try:
         with record_training(model) as record:
-            peak = measure_peak_memory(step, model=model, inputs=micro_batches)
+            peak = measure_claimed_peak(step, model=model, inputs=micro_batches)
     except ValueError as error:
         if "more memory" not in str(error):
             raise
         fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
-    return Observation(record.facts() | {"peak_bytes": peak.peak_bytes, "device": lesson_device().type})
+    return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
 @make_check("train_two_forms", FORMS_PARAMETERS)

@@ -1,4 +1,4 @@
-"""How every check runs: observe, ask the judge, tell the learner."""
+"""How every check runs: observe, ask the judge, tell the learner; in a class the judge is asked outside."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from grader.channel import SEED_VARIABLE
 from grader.checks.attempts import append_attempt
 from grader.checks.contract import explain_exception, require_function
-from grader.checks.door import ask_judge
+from grader.checks.door import ask_judge, emit_observation, is_judged_outside
 from grader.checks.quiet import quiet_stderr
 from grader.observation import Observation
 from grader.verdict import CheckFailed, Verdict
 
-SEED_VARIABLE = "LEAN_TRAINING_SEED"
 VISIBLE_SEED = 0
 
 Observe = Callable[[Callable[..., Any], int], Observation]
@@ -26,7 +26,8 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
     """Make a check out of the function that observes.
 
     The function is written as `check_accumulated_gradients(answer, seed)` in `checks/gradient_accumulation.py` and
-    returns what it saw. The check that it becomes asks `judge_accumulated_gradients` in `judges/gradient_accumulation`.
+    returns what it saw. The check that it becomes asks `judge_accumulated_gradients` in `judges/gradient_accumulation`;
+    in the kernel of a class it emits the observation instead, and says nothing of it.
     What is left of the function itself is `check.__wrapped__`.
 
     Args:
@@ -48,7 +49,11 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
             try:
                 with quiet_stderr():
                     require_function(answer, exercise, parameters)
-                    verdict = ask_judge(topic, property_name, _observe(observe, answer, seed, exercise), seed)
+                    observation = _observe(observe, answer, seed, exercise)
+                    if is_judged_outside():
+                        emit_observation(observation)
+                        return
+                    verdict = ask_judge(topic, property_name, observation, seed)
             except CheckFailed as failure:
                 append_attempt(exercise, check.__name__, failure.code, time.perf_counter() - started)
                 raise

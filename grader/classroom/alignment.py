@@ -14,6 +14,7 @@ from .matching import MasterCell, Matching, defines, match_cells
 from .reading import LearnerCell
 
 OWN = "own-"  # how the ids of a learner's own cells begin
+STUB = "lean_training_stub"  # in the metadata of an exercise's cell: its text as it was handed out
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
     missing = []
     for index, cell in enumerate(stub.cells):
         rebuilt = copy.deepcopy(cell)
+        if known[index].is_answer and cell.cell_type == "code":
+            rebuilt.metadata[STUB] = str(cell.source)
         if known[index].is_answer and index in matching.chosen:
             rebuilt.source = learner[matching.chosen[index]].source
         elif index in merged:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .errors import stopping_error
+from . import reading_commands
+from .errors import ClassroomError, stopping_error
 from .sandbox.confinement import CHOICES
 
 if TYPE_CHECKING:
     from .report import Row
+    from .runs import Runner
 
 MOST_JOBS = 4  # each runs a kernel with PyTorch, about 1 GiB
 EXIT_FAILED = 1
@@ -36,12 +39,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     autograde.add_argument("directory", metavar="DIR", type=Path)
     autograde.add_argument("lesson", metavar="LESSON", nargs="*", help='number or name, as "02"; default all')
     _add_limits(autograde)
+    autograde.add_argument(
+        "--again", action="store_true", help="run all, also what did not change, and say which marks differ"
+    )
+    autograde.add_argument(
+        "--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler, e.g. tcp://login:8786"
+    )
+    autograde.add_argument("--gpu-slots", action="store_true", help="on the cluster, take one slot GPU for each run")
     autograde.set_defaults(func=_told(run_autograde))
 
     demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
     demo.set_defaults(func=_told(run_demo))
+    reading_commands.register(subparsers, _told)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -89,6 +100,7 @@ def run_classroom(args: argparse.Namespace) -> int:
 
 def run_autograde(args: argparse.Namespace) -> int:
     """Grade every submission of a classroom."""
+    from .class_report.writing import write_class_report
     from .grading import grade_class
     from .report import FAILED, summary_lines
 
@@ -96,17 +108,44 @@ def run_autograde(args: argparse.Namespace) -> int:
     settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
     settings["run_demonstrations"] = False if args.skip_demonstrations else None
     given = {name: value for name, value in settings.items() if value is not None}
-    grading = grade_class(
-        args.directory, args.lesson, jobs=args.jobs, settings=given, with_feedback=not args.no_feedback, say=_print_row
-    )
+    with _runner(args) as runner:
+        grading = grade_class(
+            args.directory,
+            args.lesson,
+            runner=runner,
+            settings=given,
+            is_again=args.again,
+            with_feedback=not args.no_feedback,
+            say=_print_row,
+        )
     for line in grading.left_out:
         print(f"left out: {line}")
     if not grading.rows:
         print(f"Nothing to grade: {args.directory}/submitted holds no submission to these lessons.")
         print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
         return 0
-    print("\n".join(["", *summary_lines(grading.rows, args.directory)]))
+    write_class_report(args.directory)
+    print("\n".join(["", *_changes_told(grading.changes), *summary_lines(grading.rows, args.directory)]))
+    if grading.kept_line:
+        print(grading.kept_line)
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
+
+
+@contextlib.contextmanager
+def _runner(args: argparse.Namespace) -> Iterator[Runner]:
+    """Return where the notebooks run: on this machine, or on a cluster."""
+    from .runs import here
+
+    if args.gpu_slots and not args.scheduler:
+        raise ClassroomError("--gpu-slots is for a cluster. Name its scheduler: --scheduler ADDRESS.")
+    if not args.scheduler:
+        yield here(args.jobs)
+        return
+    from .cluster import on_cluster
+
+    with on_cluster(args.scheduler, with_gpu_slots=args.gpu_slots) as runner:
+        print(f"{args.scheduler} answers; its workers run on {runner.device}", flush=True)
+        yield runner
 
 
 def run_demo(args: argparse.Namespace) -> int:
@@ -118,10 +157,17 @@ def run_demo(args: argparse.Namespace) -> int:
         f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
     )
     args.lesson, args.skip_demonstrations = [], True
+    args.again, args.scheduler, args.gpu_slots = False, None, False
     return run_autograde(args)
 
 
-def _print_row(row: Row) -> None:
+def _changes_told(changes: list[str]) -> list[str]:
+    return ["Changed since the last grading, of the same submissions:", *changes, ""] if changes else []
+
+
+def _print_row(row: Row, progress: str, changes: list[str]) -> None:
     from .report import row_lines
 
-    print("\n".join(row_lines(row)), flush=True)
+    head, *more = row_lines(row)
+    told = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
+    print("\n".join([f"{head}   {progress}", *more, *told]), flush=True)

@@ -34,13 +34,15 @@ c.Autograde.autograde_preprocessors = [
     "grader.classroom.steps.RunCells",
     "grader.classroom.steps.SaveVerdicts",
     "nbgrader.preprocessors.LimitOutput",
+    "grader.classroom.late.StampReceived",
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+c.GenerateFeedback.exporter_class = "grader.classroom.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
     "grader.classroom.steps.HideHiddenTests",
-    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+    "grader.classroom.feedback.TellMark",
 ]
 
 # Limits, in seconds: of one cell, and of all cells of a notebook together.
@@ -48,6 +50,11 @@ c.RunCells.cell_seconds = 120
 c.RunCells.notebook_seconds = 600
 # False leaves out the lesson's demonstrations, which no check of the course relies on: about twice as fast.
 c.RunCells.run_demonstrations = True
+
+# Late submissions cost nothing unless a plugin is chosen here; due dates are nbgrader's own, times the classroom's.
+# c.AssignLatePenalties.plugin_class = "grader.classroom.late.PercentPerDay"
+# c.PercentPerDay.percent_per_day = 10
+# c.PercentPerDay.most_percent = 50
 
 # The same protection for nbgrader's own steps, which run where the lists above are removed, and in `nbgrader validate`.
 c.Execute.skip_cells_with_tag = "{tag}"  # no tag of a notebook's makes a check pass unseen

@@ -24,11 +24,12 @@ from .workers import Worker, fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
 CHANGED = "changed"  # the kernel no longer runs what it is sent
+TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to look at
 FINISHED = "finished"
 GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
 CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
 FORMAT = 1  # of a run as JSON
-LARGEST_RESULT_BYTES = 96 * MIB
+LARGEST_RESULT_BYTES = 128 * MIB  # outputs and observations have their own caps below it
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,23 @@ class CellRun:
         index: Its place in the notebook.
         state: "ok", "error", "timeout", "died" or "changed".
         seconds: How long it ran.
-        outputs: Its outputs, in the notebook format.
+        outputs: Its outputs, in the notebook format, without observations.
+        observations: What it emitted for a judge, as text; None for what is no text or too large.
+        steps: Its measured steps as seen from outside: "grown_bytes", how far the kernel's memory grew in each (None
+            where it cannot be read), and "strays", signals that belong to none; None where nothing can be seen.
+        control: For a check that seems to pass, what it did with the untouched exercise: "state", "observations",
+            "text" of its stdout, "result" of its last line.
+        verdict: Of a check that is judged outside: "outcome", "code", "expected", "measured", "look_at".
     """
 
     index: int
     state: str
     seconds: float
     outputs: list[dict[str, Any]]
+    observations: list[str | None] = field(default_factory=list)
+    steps: dict[str, Any] | None = None
+    control: dict[str, Any] | None = None
+    verdict: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,8 @@ class Execution:
         reason: The same as a sentence, or "".
         seconds: How long the cells ran together.
         sandbox: The level of the sandbox in which they ran.
+        is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
+        notes: What the instructor may want to know; no note costs a point.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
@@ -89,6 +102,8 @@ class Execution:
     reason: str = ""
     seconds: float = 0.0
     sandbox: str = NONE
+    is_final: bool = True
+    notes: list[str] = field(default_factory=list)
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
@@ -233,8 +248,9 @@ def _end_kernels(messages: list[dict[str, Any]]) -> None:
 def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     cells = {message["cell"]["index"]: CellRun(**message["cell"]) for message in messages if "cell" in message}
     seconds = round(sum(cell.seconds for cell in cells.values()), 3)
+    notes = list(dict.fromkeys(message["note"] for message in messages if "note" in message))
     end = next((message for message in messages if "end" in message), None)
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
-        return Execution(cells, DIED, reason, seconds)
-    return Execution(cells, end["end"], end["reason"], seconds)
+        return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
+    return Execution(cells, end["end"], end["reason"], seconds, notes=notes)

@@ -14,6 +14,7 @@ import grader
 from .configuration import FILE, read_configuration, write_configuration
 from .errors import ClassroomError
 from .master import checks_of, lessons_of, master_path, read_notebook
+from .roster import read_roster
 from .storage import STATE, write_table, write_text
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def bring_up_to_date(classroom: Path, lessons: Sequence[str] = ()) -> Course:
     for lesson in lessons or lessons_of(classroom):
         course.release(lesson)
     write_points(classroom)
+    read_roster(classroom)  # a damaged table stops before the class is graded, not after it
     return course
 
 
@@ -124,15 +126,18 @@ def open_course(classroom: Path) -> Course:
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
     log.addHandler(handler)
     return Course(classroom.resolve(), config, log)
 
 
 def write_points(classroom: Path) -> None:
-    """Write `points.csv`: every check of every lesson, its points, core or further."""
+    """Write `points.csv`: every check of every lesson, its points, and whether it counts as core or further."""
+    from .counted import counted_parts
+
+    parts = counted_parts(classroom)
     rows = []
     for lesson in lessons_of(classroom):
         for check in checks_of(read_notebook(master_path(classroom, lesson))):
-            part = "further" if check.is_further else "core"
-            rows.append((lesson, check.name, check.exercise, f"{check.points:g}", part))
+            rows.append((lesson, check.name, check.exercise, f"{check.points:g}", parts[lesson, check.name]))
     write_table(classroom / "points.csv", POINTS_HEADER, rows)

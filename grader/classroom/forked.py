@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .sandbox.confinement import Confinement
 from .sandbox.variables import plain_variables
+from .scratch import scratch_folder
 
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60
@@ -39,7 +40,7 @@ class ForkServer:
         Raises:
             ForkServerError: if it ends or does not get ready.
         """
-        self._folder = tempfile.mkdtemp(prefix="lean-training-fork-")  # only this user may enter
+        self._folder = tempfile.mkdtemp(prefix="fork-", dir=scratch_folder())  # only this user may enter
         self.path = str(Path(self._folder) / "socket")
         command = [sys.executable, "-P", "-m", "grader.classroom.fork_server", self.path, *modules]
         package = str(Path(__file__).resolve().parents[2])

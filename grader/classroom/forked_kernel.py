@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
@@ -28,7 +29,8 @@ def run_kernel(arguments: list[str], *, ready: Callable[[], None]) -> None:
 
 
 def _settle_libraries() -> None:
-    """Make what the fork has imported look as if it were imported here: threads, figures, random numbers."""
+    """Make what the fork has imported look as if it were imported here: threads, figures, random numbers, folders."""
+    tempfile.tempdir = None  # the server has looked for its own, which a sandbox may close
     threads = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
     torch, matplotlib, numpy = (sys.modules.get(name) for name in ("torch", "matplotlib", "numpy"))
     if torch is not None:

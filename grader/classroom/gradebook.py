@@ -24,7 +24,6 @@ from sqlalchemy.exc import SAWarning
 from .converter import CheckMetadataOnce, ClassAutograde, register_steps
 from .errors import ClassroomError, stopping_error
 from .execution import Execution
-from .feedback_pages import PageExporter
 from .master import master_path
 from .open_gradebook import OpenGradebook
 from .steps import SubmissionExporter
@@ -111,12 +110,10 @@ class Course:
             raise NbGraderException("nbgrader gave no scores: see the steps listed in nbgrader_config.py")
         return converter.result
 
-    def feedback(self, lesson: str) -> None:
+    def feedback(self, lesson: str, student: str = "*") -> None:
         """Write the HTML pages of a lesson; a page that cannot be made is logged and left out."""
-        converter = GenerateFeedback(self.directory(lesson), config=self.config, log=self.log)
+        converter = GenerateFeedback(self.directory(lesson, student), config=self.config, log=self.log)
         converter.force = True
-        if "exporter_class" not in self.config.GenerateFeedback:
-            converter.exporter_class = PageExporter
         with self._stopping(), self._open().transaction(), contextlib.suppress(NbGraderException):
             converter.start()
 

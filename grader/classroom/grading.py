@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import datetime
+import contextlib
+import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .changes import changed_marks
 from .configuration import read_configuration
 from .errors import ClassroomError, stopping_error
-from .execution import CannotRun, Execution
+from .execution import CannotRun
 from .folder import bring_up_to_date, chosen_lessons
 from .gradebook import STAGED, Course
 from .intake import find_submissions, left_out
 from .master import checks_of, lessons_of, master_path, read_notebook
-from .report import Row, read_rows, write_report
+from .progress import Progress
+from .received import stamp
+from .report import UNREADABLE, Row, read_rows, write_report
+from .results import Results
 from .rows import failed_row, graded_row
-from .runs import Prepared, prepare, run_all
+from .runs import Prepared, Run, Runner, here, run_all
+from .scratch import remove_stale_parts
 from .seeds import classroom_secret
 from .steps import fingerprint
-from .storage import only_run
+from .storage import only_run, require_space
 
-Say = Callable[[Row], None]
+Say = Callable[[Row, str, list[str]], None]
 
 
 @dataclass(frozen=True)
@@ -33,30 +39,43 @@ class Grading:
     Attributes:
         rows: One row per submission, by lesson and student.
         left_out: What lies in `submitted` and belongs to no student or no lesson.
+        changes: Lines that tell which marks differ from those of the grading before, of submissions that do not.
     """
 
     rows: list[Row]
     left_out: list[str]
+    changes: list[str]
+
+    @property
+    def kept_line(self) -> str:
+        """How many runs were kept from before; "" if none was."""
+        runs = [row for row in self.rows if row.status != UNREADABLE]
+        kept = sum(row.reused for row in runs)
+        return f"{kept} of {len(runs)} runs were kept from before" if kept else ""
 
 
 def grade_class(
     classroom: Path,
     lessons: Sequence[str] = (),
     *,
+    runner: Runner | None = None,
     jobs: int = 1,
     settings: dict[str, int | bool | str] | None = None,
+    is_again: bool = False,
     with_feedback: bool = True,
-    say: Say = lambda row: None,
+    say: Say = lambda row, progress, changes: None,
 ) -> Grading:
     """Grade every submission of a classroom and write marks, report, gradebook and feedback.
 
     Args:
         classroom: The folder that `make_classroom` made.
         lessons: Names or numbers; empty for all.
-        jobs: How many submissions run at once.
+        runner: Where the notebooks run; this machine if left out.
+        jobs: How many submissions run at once on this machine.
         settings: Settings of the step RunCells that replace those of nbgrader_config.py, e.g. `cell_seconds`.
+        is_again: Whether to run all, also what was kept from earlier gradings.
         with_feedback: Whether to write the HTML pages.
-        say: Called with each row as soon as it stands.
+        say: Called with each row as soon as it stands, how far the grading is, and how the row's marks changed.
 
     Returns:
         The rows. A submission never raises; it gets a row with its reason.
@@ -66,37 +85,60 @@ def grade_class(
     """
     classroom = classroom.resolve()
     read_configuration(classroom)  # before anything is written there
+    runner = runner or here(jobs)
     try:
         with only_run(classroom):
+            remove_stale_parts(classroom)
             course = bring_up_to_date(classroom)
             for name, value in (settings or {}).items():
                 course.config.RunCells[name] = value
-            return _grade(course, chosen_lessons(lessons, lessons_of(classroom)), jobs, with_feedback, say)
+            results = Results(classroom, runner.device, is_again=is_again)
+            chosen = chosen_lessons(lessons, lessons_of(classroom))
+            with _kept_off_the_screen(course.log):
+                return _grade(course, chosen, runner, results, with_feedback, say)
     except OSError as error:
         raise stopping_error(error, classroom) or error from error
 
 
-def _grade(course: Course, lessons: list[str], jobs: int, with_feedback: bool, say: Say) -> Grading:
+@contextlib.contextmanager
+def _kept_off_the_screen(log: logging.Logger) -> Iterator[None]:
+    """Send what nbgrader's gradebook says of a failed write to the classroom's log; the error itself is told."""
+    said = logging.getLogger("tornado.application")  # the one that nbgrader's gradebook writes to
+    handlers, propagate = said.handlers, said.propagate
+    said.handlers, said.propagate = log.handlers, False
+    try:
+        yield
+    finally:
+        said.handlers, said.propagate = handlers, propagate
+
+
+def _grade(
+    course: Course, lessons: list[str], runner: Runner, results: Results, with_feedback: bool, say: Say
+) -> Grading:
     classroom = course.classroom
     submitted = classroom / "submitted"
     earlier = read_rows(classroom)
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
+    received = stamp(classroom, submissions)
     rows: list[Row] = []
+    changes: list[str] = []
+    progress = Progress(len(submissions))
     try:
-        ready = [prepare(course, submission) for submission in submissions]
-        for prepared, run in run_all(course, ready, jobs):
+        for prepared, run in run_all(course, submissions, runner, results):
             row = _row_of(course, prepared, run)
-            rows.append(replace(row, received=_received(row, earlier)))
-            say(rows[-1])
+            rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
+            changes += (changed := changed_marks(earlier, row))
+            say(rows[-1], progress.next_done(), changed)
         rows = _with_feedback(course, rows) if with_feedback else rows
     finally:  # an interrupted grading keeps what it has
         is_whole = len(rows) == len(submissions)
         _write(classroom, rows, earlier, lessons if is_whole else [])
         shutil.rmtree(classroom / STAGED, ignore_errors=True)
+    results.prune(lessons_of(classroom))
     rows.sort(key=lambda row: (row.lesson, row.student))
-    return Grading(rows, left_out(submitted, lessons_of(classroom)))
+    return Grading(rows, left_out(submitted, lessons_of(classroom)), changes)
 
 
 def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: Sequence[str]) -> None:
@@ -106,14 +148,14 @@ def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: 
     write_report(classroom, kept + rows)
 
 
-def _row_of(course: Course, prepared: Prepared, run: Future[Execution]) -> Row:
+def _row_of(course: Course, prepared: Prepared, run: Future[Run]) -> Row:
     """Write one submission to the gradebook and return its row; an error of its own is its row's reason."""
     submission = prepared.submission
     try:
-        execution = run.result()
-        executions = {} if prepared.notebook is None else {fingerprint(prepared.notebook): execution}
+        done = run.result()
+        executions = {} if prepared.notebook is None else {fingerprint(prepared.notebook): done.execution}
         result = course.autograde(submission.lesson, submission.student, executions)
-        return graded_row(submission, result)
+        return replace(graded_row(submission, result), reused=done.is_reused)
     except CannotRun as error:
         raise ClassroomError(
             f"No kernel could be started for {submission.student}: {error}. "
@@ -136,12 +178,6 @@ def _with_feedback(course: Course, rows: Sequence[Row]) -> list[Row]:
         course.feedback(lesson)
     pages = [course.feedback_page(row.lesson, row.student) for row in rows]
     names = [str(page.relative_to(course.classroom)) if page.is_file() else "" for page in pages]
+    if not all(names):  # nbgrader only logs why a page could not be made
+        require_space(course.classroom)
     return [replace(row, feedback=name) for row, name in zip(rows, names, strict=True)]
-
-
-def _received(row: Row, earlier: Sequence[Row]) -> str:
-    """Return when these very bytes were first seen; what a submission says of its own time is not read."""
-    for old in earlier:
-        if (old.student, old.lesson, old.digest) == (row.student, row.lesson, row.digest) and row.digest:
-            return old.received
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

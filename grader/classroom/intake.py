@@ -46,6 +46,16 @@ def find_submissions(submitted: Path, lesson: str) -> list[Submission]:
     return list(found.values())
 
 
+def find_submission(submitted: Path, lesson: str, student: str) -> Submission | None:
+    """Return what one student handed in for the lesson; None if nothing."""
+    direct = submitted / student
+    folders = (
+        [direct] if direct.is_dir() else [path for path in student_folders(submitted) if path.name.strip() == student]
+    )
+    places = (_place(folder, lesson) for folder in folders)
+    return next((_read(student, lesson, place, submitted) for place in places if place is not None), None)
+
+
 def student_folders(submitted: Path) -> Iterator[Path]:
     """Yield the folders of students, by name; links to folders too, since they get a row with the reason."""
     if submitted.is_dir():

@@ -10,9 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import nbformat
+
 from .execution import Execution, Limits, run_apart
+from .judging import judge_execution
 from .sandbox.choice import chosen_level
 from .sandbox.confinement import AUTO
+from .scratch import scratch_folder
 from .seeds import kernel_environment
 from .servers import bare_server, kernel_server
 
@@ -29,7 +33,6 @@ class Job:
         lesson: The lesson's name.
         seed: The lesson's seed in this class; the secret that it is drawn from is not here.
         limits: How long the notebook may run.
-        environment: What the kernel finds in its environment beside that of the machine that runs it.
         support: The files that lie beside the notebook: relative name, with "/" between its parts, and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether the kernel is forked from a process that has imported the course's libraries.
@@ -43,7 +46,6 @@ class Job:
     lesson: str
     seed: int
     limits: Limits = field(default_factory=Limits)
-    environment: Mapping[str, str] = field(default_factory=dict)
     support: Mapping[str, bytes] = field(default_factory=dict)
     kernel: str = ""
     is_forked: bool = False
@@ -56,7 +58,6 @@ class Job:
         """Return the job as a dict that JSON can carry."""
         plain = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
         plain["limits"] = dataclasses.asdict(self.limits)
-        plain["environment"] = dict(self.environment)
         plain["support"] = {name: base64.b64encode(content).decode() for name, content in self.support.items()}
         return {"format": FORMAT, **plain}
 
@@ -79,29 +80,39 @@ class Job:
         return cls(**fields)
 
 
+def settle(job: Job) -> Job:
+    """Return the job with the level of the sandbox that this machine gives it.
+
+    Raises:
+        ClassroomError: if the machine allows no sandbox, and none was not asked for.
+    """
+    server = kernel_server if job.is_forked else bare_server
+    return dataclasses.replace(job, sandbox=chosen_level(job.sandbox, lambda: server().path, is_unsafe=job.is_unsafe))
+
+
 def run_job(job: Job) -> Execution:
     """Run one notebook in a process of its own, in an empty folder of its own.
 
     Returns:
-        What its cells did; also when the process was killed in the middle.
+        What its cells did, with the verdicts of judges; also when the process was killed in the middle.
 
     Raises:
         CannotRun: if no kernel started, twice.
         ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
-    server = kernel_server if job.is_forked else bare_server
-    level = chosen_level(job.sandbox, lambda: server().path, is_unsafe=job.is_unsafe)
-    return run_apart(
+    runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # where connection files lie
+    execution = run_apart(
         job.notebook,
         job.limits,
-        kernel_environment(os.environ, job.seed) | dict(job.environment),
+        kernel_environment(os.environ, job.seed) | runtime,
         job.support,
         job.kernel,
         is_forked=job.is_forked,
-        sandbox=level,
+        sandbox=settle(job).sandbox,
         readable=job.readable,
         hidden=job.hidden,
     )
+    return judge_execution(nbformat.reads(job.notebook, as_version=4), execution, job.seed)
 
 
 def read_support(folder: Path) -> dict[str, bytes]:

@@ -13,6 +13,8 @@ from typing import Any
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
+from grader.channel import topic_of
+
 from .errors import ClassroomError
 
 FURTHER = "further"
@@ -30,6 +32,7 @@ class Check:
         is_further: Whether it stands outside the core mark.
         announces_pass: Whether a pass prints a line that begins with "passed: ", as the course's own checks do.
         is_manual: Whether a person gives the points.
+        is_judged: Whether its verdict is made outside of the kernel, from what it emits.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Check:
     is_further: bool
     announces_pass: bool
     is_manual: bool
+    is_judged: bool = False
 
 
 def master_path(classroom: Path, lesson: str, notebook: str = "") -> Path:
@@ -125,6 +129,7 @@ def checks_of(master: NotebookNode) -> list[Check]:
                     is_further=is_further,
                     announces_pass=is_course_check(cell),
                     is_manual=is_answer(cell) or cell.cell_type != "code",
+                    is_judged=judged_check(cell) is not None,
                 )
             )
     return checks
@@ -135,6 +140,13 @@ def is_course_check(cell: NotebookNode) -> bool:
     line = CHECK_LINE.match(cell.source)
     call = _only_call(cell.source)
     return bool(line and call and isinstance(call.func, ast.Name) and call.func.id == line.group(1))
+
+
+def judged_check(cell: NotebookNode) -> str | None:
+    """Return the name of a graded check of the course that has a judge; None for any other cell."""
+    line = CHECK_LINE.match(cell.source)
+    is_judged = line and is_graded(cell) and is_course_check(cell) and topic_of(line.group(1))
+    return line.group(1) if line and is_judged else None
 
 
 def _exercise_of(cell: NotebookNode, exercises: list[str]) -> str:

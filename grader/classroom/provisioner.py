@@ -19,6 +19,8 @@ from typing import Any
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from grader.channel import STEPS_VARIABLE
+
 from .forked import ForkedProcess
 from .sandbox.bubblewrap import command_in_bubblewrap
 from .sandbox.confinement import BUBBLEWRAP, Confinement
@@ -107,6 +109,9 @@ def arguments_of_launcher(command: Sequence[str]) -> list[str] | None:
 def _fork_kernel(arguments: list[str], launch: dict[str, Any], confinement: Confinement | None) -> ForkedProcess:
     environment = {**(launch.get("env") or os.environ)}
     server = environment.get(SERVER_VARIABLE) or kernel_server().path
+    handed_over = tuple(launch.get("pass_fds", ()))
+    if environment.get(STEPS_VARIABLE) in [str(descriptor) for descriptor in handed_over]:
+        environment[STEPS_VARIABLE] = str(3 + handed_over.index(int(environment[STEPS_VARIABLE])))
     with open(os.devnull, "r+b") as nothing:
         silent = nothing.fileno()
         streams = (_descriptor(launch, "stdout", 1), _descriptor(launch, "stderr", 2))
@@ -116,7 +121,8 @@ def _fork_kernel(arguments: list[str], launch: dict[str, Any], confinement: Conf
             [arguments],
             environment=kernel_variables(environment, confinement),
             folder=str(launch.get("cwd") or Path.cwd()),
-            descriptors=(silent, *((silent, silent) if confinement else streams)),  # a file would grow on the disk
+            # A file would grow on the disk.
+            descriptors=(silent, *((silent, silent) if confinement else streams), *handed_over),
             confinement=confinement,
         )
     if not process.wait_until_ready():

@@ -7,25 +7,15 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from .errors import ClassroomError
-from .storage import one_line, write_table, write_text
+from .storage import one_line, write_text
 
 GRADED, STOPPED, UNREADABLE, FAILED = "graded", "stopped", "unreadable", "failed"
-HEADER = (
-    "student",
-    "lesson",
-    "core_points",
-    "core_maximum",
-    "mark_percent",
-    "further_points",
-    "further_maximum",
-    "status",
-    "reason",
-)
+MISSING = "missing"  # on the roster, and nothing was handed in
 PACKAGES = ("lean-training", "nbgrader", "nbclient", "ipykernel", "torch", "transformers", "accelerate")
 FORMAT = 1
 NAME_WIDTH = 32
@@ -38,15 +28,21 @@ class Row:
     Attributes:
         student: The student's id.
         lesson: The lesson's name.
-        status: "graded"; "stopped" if the kernel died or the time was over; "unreadable"; "failed" if the grader did.
+        status: "graded"; "stopped" if the kernel died or the time was over; "unreadable"; "failed" if the grader did;
+            "missing" if nothing was handed in.
         reason: Why, and what the instructor may want to know; "" if there is nothing to say.
         checks: One entry per check: check, exercise, part, points, maximum, verdict, code, expected, measured, look_at,
-            reason, seconds.
+            reason, seconds, needs_review, manual, because. Points are None where no machine and no person gave any yet.
         file: The file that was graded, below `submitted`.
         digest: SHA-256 of its bytes.
         received: When this classroom first saw these bytes (UTC).
         seconds: How long its cells ran.
         feedback: The HTML page, relative to the classroom, or "".
+        late_seconds: How long after its due date it came.
+        late_penalty: Points that nbgrader's plugin for late submissions takes from all points of the lesson.
+        sandbox: How the run was kept apart, or "" where that was not recorded.
+        peak_bytes: The most memory that its processes held, or None where that was not measured.
+        reused: Whether the run was kept from an earlier grading.
     """
 
     student: str
@@ -59,19 +55,36 @@ class Row:
     received: str = ""
     seconds: float = 0.0
     feedback: str = ""
+    late_seconds: float = 0.0
+    late_penalty: float = 0.0
+    sandbox: str = ""
+    peak_bytes: int | None = None
+    reused: bool = False
 
     def points(self, part: str) -> float:
-        """Points earned in a part, "core" or "further"."""
-        return round(float(sum(check["points"] for check in self.checks if check["part"] == part)), 6)
+        """Points earned in a part, "core" or "further", before a late penalty."""
+        return round(float(sum(check["points"] or 0.0 for check in self.checks if check["part"] == part)), 6)
 
     def maximum(self, part: str) -> float:
-        """Points that a part has."""
-        return round(float(sum(check["maximum"] for check in self.checks if check["part"] == part)), 6)
+        """Points that a part has; a check that could not be graded here is left out until a person gives its points."""
+        known = (check for check in self.checks if check["part"] == part and check["points"] is not None)
+        return round(float(sum(check["maximum"] for check in known)), 6)
+
+    @property
+    def core_penalty(self) -> float:
+        """The late penalty's share in the core points: nbgrader takes it from the sum of core and further points."""
+        core, further = self.points("core"), self.points("further")
+        return round(self.late_penalty * core / (core + further), 6) if core else 0.0
+
+    @property
+    def mark_points(self) -> float:
+        """Core points less the late penalty."""
+        return max(0.0, round(self.points("core") - self.core_penalty, 6))
 
     @property
     def mark_percent(self) -> float:
-        """The mark: core points of the core maximum, in percent."""
-        return 100 * self.points("core") / self.maximum("core") if self.maximum("core") else 0.0
+        """The mark: core points, less a late penalty, of the core maximum, in percent."""
+        return 100 * self.mark_points / self.maximum("core") if self.maximum("core") else 0.0
 
 
 def read_rows(classroom: Path) -> list[Row]:
@@ -84,24 +97,23 @@ def read_rows(classroom: Path) -> list[Row]:
     if not path.exists():
         return []
     try:
-        return [Row(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))["submissions"]]
-    except (ValueError, KeyError, TypeError) as error:
+        entries = json.loads(path.read_text(encoding="utf-8"))["submissions"]
+        known = {field.name for field in fields(Row)}  # a later version may have written more
+        return [Row(**{name: value for name, value in entry.items() if name in known}) for entry in entries]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f"{path} was changed or cut ({one_line(str(error), 80)}). Delete it and grade every lesson again."
         raise ClassroomError(message) from None
 
 
 def write_report(classroom: Path, rows: Iterable[Row]) -> None:
     """Write `grading.json` and `marks.csv`: one row per submission, each file whole or not at all."""
-    ordered = sorted(rows, key=lambda row: (row.lesson, row.student))
+    from .marks import write_marks
+    from .standing import standing
+
+    ordered = sorted(standing(classroom, rows), key=lambda row: (row.lesson, row.student))
     report = {"format": FORMAT, "versions": versions(), "submissions": [vars(row) for row in ordered]}
     write_text(classroom / "grading.json", json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-    write_table(classroom / "marks.csv", HEADER, [_marks_row(row) for row in ordered])
-
-
-def _marks_row(row: Row) -> tuple[object, ...]:
-    core = (f"{row.points('core'):g}", f"{row.maximum('core'):g}", f"{row.mark_percent:.1f}")
-    further = (f"{row.points('further'):g}", f"{row.maximum('further'):g}")
-    return (row.student, row.lesson, *core, *further, row.status, row.reason)
+    write_marks(classroom, ordered)
 
 
 def versions() -> dict[str, str]:
@@ -126,12 +138,17 @@ def row_lines(row: Row) -> list[str]:
         lines.append(f"    {row.reason}")
     if row.status not in (UNREADABLE, FAILED):
         width = max((len(check["check"]) for check in row.checks), default=0)
-        lines += [_check_line(check, width) for check in row.checks if check["points"] < check["maximum"]]
+        lines += [_check_line(check, width) for check in row.checks if lost_points(check)]
     return lines
 
 
+def lost_points(check: dict[str, Any]) -> bool:
+    """Whether a check did not give all its points, or none are given yet."""
+    return check["points"] is None or bool(check["points"] < check["maximum"])
+
+
 def _check_line(check: dict[str, Any], width: int) -> str:
-    points = f"{check['points']:g}/{check['maximum']:g}"
+    points = f"{'-' if check['points'] is None else format(check['points'], 'g')}/{check['maximum']:g}"
     return f"    {check['check']:<{width}}  {points:<5}  {check['reason']}"
 
 
@@ -142,9 +159,25 @@ def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
         f"{counts[status]} {status}" for status in (GRADED, STOPPED, UNREADABLE, FAILED) if counts[status]
     )
     count = f"{len(rows)} submission{'s' if len(rows) != 1 else ''}: {statuses}"
+    levels = sorted({row.sandbox for row in rows if row.sandbox})
     return [
         count,
+        *([f"sandbox   {', '.join(levels)}"] if levels else []),
+        *_absent_lines(rows, classroom),
         f"marks     {classroom / 'marks.csv'}",
-        f"report    {classroom / 'grading.json'}",
+        f"report    {classroom / 'report.html'}",
+        f"data      {classroom / 'grading.json'}",
         f"feedback  {classroom / 'feedback'}",
     ]
+
+
+def _absent_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
+    """Return what the roster says of these lessons: who handed in nothing, and who is not on it."""
+    from .marks import class_rows
+    from .roster import read_roster, strangers
+
+    lessons = {row.lesson for row in rows}
+    absent = sum(row.status == MISSING and row.lesson in lessons for row in class_rows(classroom))
+    outside = strangers(rows, read_roster(classroom))
+    lines = [f"{absent} on the roster handed in nothing: their rows say {MISSING}"] if absent else []
+    return lines + ([f"not on the roster: {', '.join(outside)}"] if outside else [])

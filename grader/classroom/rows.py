@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from .execution import DIED, NOT_REACHED, TIMEOUT
@@ -13,6 +14,7 @@ from .scoring import Score
 from .storage import one_line
 
 LONGEST_REASON = 500
+NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 
 
 def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
@@ -30,11 +32,12 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     reasons = [execution.reason] if execution.reason else []
     if told["unreadable"]:
         status, reasons = UNREADABLE, [told["unreadable"]]
-    reasons += [*submission.notes, *told["notes"]]
+    reasons += [*submission.notes, *told["notes"], *execution.notes]
     reasons += [f"{score.check.name}: please look at it" for score in result["scores"] if score.needs_review]
     checks = [_check_entry(score, final) for score in result["scores"]]
     reason = one_line("; ".join(reasons), LONGEST_REASON)
-    return _row(submission, status, reason, checks, execution.seconds)
+    row = _row(submission, status, reason, checks, execution.seconds)
+    return replace(row, sandbox="" if told["unreadable"] else execution.sandbox)
 
 
 def failed_row(submission: Submission, checks: Sequence[Check], error: Exception) -> Row:
@@ -54,7 +57,7 @@ def _check_entry(score: Score, final: dict[str, float]) -> dict[str, Any]:
         "check": score.check.name,
         "exercise": score.check.exercise,
         "part": "further" if score.check.is_further else "core",
-        "points": final.get(score.check.name, score.points or 0.0),
+        "points": _points(score, final.get(score.check.name, score.points)),
         "maximum": score.check.points,
         "verdict": score.verdict,
         "code": score.code,
@@ -63,4 +66,10 @@ def _check_entry(score: Score, final: dict[str, float]) -> dict[str, Any]:
         "look_at": score.look_at,
         "reason": score.reason,
         "seconds": score.seconds,
+        "needs_review": score.needs_review,
     }
+
+
+def _points(score: Score, final: float | None) -> float | None:
+    """Return the points that stand; none where this machine cannot run the check and no person gave any."""
+    return None if score.verdict == NOT_GRADABLE and not final else final or 0.0

@@ -9,12 +9,25 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
-from .execution import CHANGED, DIED, ERROR, FINISHED, NOT_REACHED, TIMEOUT, CellRun, Execution
+from .execution import (
+    CHANGED,
+    DIED,
+    ERROR,
+    FINISHED,
+    NOT_REACHED,
+    OK,
+    TAMPERED,
+    TIMEOUT,
+    UNDECIDED,
+    CellRun,
+    Execution,
+)
 from .master import Check, checks_of, nbgrader_metadata
 from .partial import partial_points
 from .storage import one_line
 
 PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
+PASSED = "passed"  # the code of a judge's verdict
 PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
 COURSE_ERROR = "CheckFailed"
 UNSOLVED_ERRORS = {"NotSolvedYet", "NotImplementedError"}  # of the course's checks, and of nbgrader's stub
@@ -30,7 +43,8 @@ class Score:
     Attributes:
         check: The check.
         points: Points earned, between 0 and the check's own; None where a person gives them.
-        verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual".
+        verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual"; "tampered"
+            or "undecided" where points are withheld until a person has looked.
         code: The misconception, or the kind of error; "" for a pass.
         expected: What the check expected.
         measured: What it measured, or what went wrong.
@@ -110,10 +124,48 @@ def _score_check(check: Check, run: CellRun | None, execution: Execution, answer
         )
     if error is not None or run.state == ERROR:
         return _failed(check, error or {}, run, answer)
+    if run.state == CHANGED:
+        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent")
+    if check.is_judged:
+        return _judged(check, run)
     text = "".join(str(output.get("text", "")) for output in run.outputs if output.get("name") == "stdout")
-    if run.state == CHANGED or (check.announces_pass and not PASSED_LINE.search(text)):
+    if check.announces_pass and not PASSED_LINE.search(text):
         return _no_verdict(check, run)
-    return Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
+    score = Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
+    if score.verdict == PASS and _control_passes(check, run):
+        return _withheld(check, run, TAMPERED, "the check passes on the untouched exercise as well")
+    return score
+
+
+def _judged(check: Check, run: CellRun) -> Score:
+    """A check that is judged outside earns points by its verdict; nothing that its cell shows counts."""
+    verdict = run.verdict
+    if verdict is None:
+        return _no_verdict(check, run)
+    if verdict["outcome"] in (TAMPERED, UNDECIDED):
+        return _withheld(check, run, str(verdict["outcome"]), str(verdict["measured"]))
+    if verdict["code"] == PASSED:
+        return Score(check, check.points, PASS, seconds=run.seconds)
+    expected, measured, look_at = (
+        one_line(str(verdict[key]), LONGEST_FIELD) for key in ("expected", "measured", "look_at")
+    )
+    return Score(check, 0.0, FAIL, str(verdict["code"]), expected, measured, look_at, run.seconds)
+
+
+def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
+    """Withhold the points until a person has looked."""
+    measured = one_line(reason, LONGEST_FIELD)
+    return Score(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
+
+
+def _control_passes(check: Check, run: CellRun) -> bool:
+    """Whether the check gave full points to the untouched exercise too."""
+    control = run.control
+    if control is None or control["state"] != OK:
+        return False
+    if check.announces_pass:
+        return bool(PASSED_LINE.search(control["text"]))
+    return control["result"] is None or partial_points(control["result"], check.points) == check.points
 
 
 def _no_verdict(check: Check, run: CellRun) -> Score:

@@ -9,7 +9,10 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+from grader.channel import EMIT, OBSERVE_VARIABLE, SEED_VARIABLE
+
 from .errors import ClassroomError
+from .forked import MAPPED_ALLOCATIONS
 
 SECRET = "secret"  # the file's name
 SECRET_BYTES = 32
@@ -48,9 +51,11 @@ def kernel_environment(base: Mapping[str, str], seed: int) -> dict[str, str]:
     """Return the environment of a learner's kernel, with nothing in it that says "nbgrader"."""
     kept = {name: value for name, value in base.items() if not name.startswith("NBGRADER_")}
     return kept | {
-        "LEAN_TRAINING_SEED": str(seed),
+        SEED_VARIABLE: str(seed),
+        OBSERVE_VARIABLE: EMIT,
         "LEAN_TRAINING_ATTEMPTS": "off",
         "MPLBACKEND": "agg",
         "OMP_NUM_THREADS": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        **MAPPED_ALLOCATIONS,
     }

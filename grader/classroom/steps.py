@@ -20,7 +20,7 @@ from traitlets import Bool, Integer, List, Unicode
 from grader.units import MIB
 
 from .alignment import OWN, align
-from .comments import comment_on, hide_hidden_tests
+from .comments import comment_on, hide_hidden_tests, note_verdicts
 from .execution import Execution, Limits
 from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_stub
@@ -148,9 +148,11 @@ class RunCells(ClassroomStep):
         return run_job(self.job(nb, lesson))
 
     def job(self, nb: NotebookNode, lesson: str) -> Job:
-        """Return what is to be run for a rebuilt notebook."""
+        """Return what is to be run for a rebuilt notebook: two that are equal but for our notes make equal jobs."""
+        run = copy.copy(nb) if self.run_demonstrations else without_demonstrations(nb)
+        run.metadata = nbformat.from_dict({name: value for name, value in nb.metadata.items() if name != OURS})
         return Job(
-            nbformat.writes(nb if self.run_demonstrations else without_demonstrations(nb)),
+            nbformat.writes(run),
             lesson,
             lesson_seed(classroom_secret(self.folder()), lesson),
             Limits(
@@ -199,7 +201,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
             scores = score_notebook(nb, execution, told.get("missing", ()))
         self._scores: dict[str, Score] = {score.check.name: score for score in scores}
         self._final: dict[str, float] = {}
-        nb, resources = super().preprocess(nb, resources)
+        nb, resources = super().preprocess(note_verdicts(nb, scores, OURS), resources)
         resources[OURS] |= {"scores": scores, "final": self._final, "told": dict(told)}
         return nb, resources
 

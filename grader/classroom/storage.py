@@ -12,14 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .errors import locked_gradebook
+from .scratch import PART
 
+SMALL_FILE_BYTES = 2**20
 STATE = ".grading"  # the folder of what a classroom keeps for itself
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
     """Write a file by way of a temporary one beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
             file.write(text)
@@ -45,6 +47,15 @@ def one_line(text: str, limit: int = 300) -> str:
     """Return text of a learner's as one printable line: no control characters, at most `limit` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def require_space(classroom: Path) -> None:
+    """Raise the error of a full disk if there is no room for a further file in the classroom."""
+    path = classroom / STATE / "room"
+    try:
+        write_text(path, " " * SMALL_FILE_BYTES)
+    finally:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

@@ -25,9 +25,11 @@ def has_compiled(step: object, model: nn.Module | None) -> bool:
 
 
 def _named_in(step: object) -> Iterator[object]:
-    """Yield what a function reads from outside: its closure, its globals, and what a partial or a method holds."""
+    """Yield what a function reads from outside: its closure, its globals, and what a partial or a wrapper holds."""
     if isinstance(step, functools.partial):
         yield from (step.func, *step.args, *step.keywords.values(), *_named_in(step.func))
+    if hasattr(step, "__wrapped__"):
+        yield from (step.__wrapped__, *_named_in(step.__wrapped__))
     yield from (getattr(step, "__self__", None), getattr(step, "__func__", None))
     for cell in getattr(step, "__closure__", None) or ():
         if cell != type(cell)():

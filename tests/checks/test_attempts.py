@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from grader.checks import attempts
 from grader.checks.attempts import append_attempt, read_attempts
 from grader.checks.scorecard import scorecard
 
@@ -32,7 +33,17 @@ def test_each_call_is_one_line_with_its_number(folder: Path) -> None:
         "code": "gradients_forgotten",
         "seconds": 0.12,
         "attempt": 1,
+        "worked_seconds": lines[0]["worked_seconds"],
     }
+
+
+def test_record_has_the_time_since_the_call_before(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter((100.0, 160.0))
+    monkeypatch.setattr(attempts, "_last_call", 40.0)
+    monkeypatch.setattr(attempts.time, "monotonic", lambda: next(clock))
+    append()
+    append()
+    assert [attempt["worked_seconds"] for attempt in read_attempts()] == [60, 60]
 
 
 @pytest.mark.parametrize("value", ["off", "OFF", "0", "no", "false"])

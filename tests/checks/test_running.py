@@ -8,7 +8,7 @@ import pytest
 from grader.checks import gradient_accumulation, running
 from grader.checks.attempts import read_attempts
 from grader.checks.running import make_check
-from grader.observation import Observation
+from grader.observation import MEDIA_TYPE, Observation, decode_observation
 from grader.verdict import PASSED, CheckFailed, Verdict
 
 
@@ -87,3 +87,56 @@ def test_an_error_of_a_check_is_raised_as_it_is(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(TypeError, match="not iterable"):
         gradient_accumulation.check_largest_micro_batch(lambda forecast_peak, batch, budget_bytes: 1)
     assert read_attempts() == []
+
+
+class Shell:
+    """A kernel's shell that keeps what is shown."""
+
+    def __init__(self) -> None:
+        self.display_pub = self
+        self.shown: list[dict[str, str]] = []
+
+    def publish(self, data: dict[str, str]) -> None:
+        self.shown.append(data)
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> Shell:
+    def unreachable(*_: object) -> Verdict:
+        pytest.fail("a judge was asked in the kernel of a class")
+
+    shell = Shell()
+    monkeypatch.setenv("LEAN_TRAINING_OBSERVE", "emit")
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    monkeypatch.setattr(running, "ask_judge", unreachable)
+    return shell
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+def test_a_class_kernel_shows_one_observation_and_no_verdict(shell: Shell, factor: int, capfd) -> None:
+    check_double(lambda number: factor)
+    ((media_type, text),) = shell.shown[0].items()
+    assert media_type == MEDIA_TYPE
+    assert decode_observation(text).facts == {"doubled": factor}
+    assert len(shell.shown) == 1
+    assert tuple(capfd.readouterr()) == ("", "")
+    assert read_attempts() == []
+
+
+def test_a_broken_answer_is_told_in_a_class_kernel_too(shell: Shell) -> None:
+    for answer in (lambda number: 1 / number, lambda: 0, 3):
+        with pytest.raises(CheckFailed):
+            check_double(answer)
+    assert shell.shown == []
+
+
+def test_an_answer_that_leaves_too_much_to_judge_fails_in_the_kernel(shell: Shell) -> None:
+    with pytest.raises(CheckFailed, match="too_much_to_judge"):
+        check_double(lambda number: [0] * 200_000)
+    assert shell.shown == []
+
+
+def test_an_observation_needs_a_kernel(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("IPython.get_ipython", lambda: None)
+    with pytest.raises(RuntimeError, match="unset it, and the check judges here"):
+        check_double(lambda number: 2 * number)

@@ -85,7 +85,7 @@ def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> 
         ("endless", ["pass", "error", "pass"]),
         ("exits", ["pass", "error", "pass"]),
         ("half", ["pass", "pass", "partial"]),
-        ("blanks", ["fail", "fail", "fail"]),
+        ("blanks", ["tampered", "tampered", "tampered"]),
     ],
 )
 def test_each_check_has_a_verdict(rows: dict[str, Row], student: str, verdicts: list[str]) -> None:
@@ -147,6 +147,19 @@ def test_gradebook_holds_the_same_points(graded_room: Room, rows: dict[str, Row]
             submission = gradebook.find_submission(LESSON, student)
             assert submission.score == row.points("core") + row.points("further"), student
             assert all(grade.auto_score is not None for book in submission.notebooks for grade in book.grades)
+
+
+def test_withheld_points_wait_for_a_person_in_the_gradebook_and_accuse_nobody(
+    graded_room: Room, rows: dict[str, Row]
+) -> None:
+    assert [check["verdict"] for check in rows["blanks"].checks] == 3 * ["tampered"]
+    assert "check_double: please look at it" in rows["blanks"].reason
+    with Gradebook(f"sqlite:///{graded_room[0]}/gradebook.db") as gradebook:
+        (notebook,) = gradebook.find_submission(LESSON, "blanks").notebooks
+        assert all(grade.needs_manual_grade and grade.auto_score == 0 for grade in notebook.grades)
+    page = (graded_room[0] / rows["blanks"].feedback).read_text()
+    assert "no points yet: a person looks at this check" in page
+    assert "tampered" not in page
 
 
 def test_feedback_tells_reasons_and_hides_solution_and_hidden_tests(graded_room: Room, rows: dict[str, Row]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import platform
 import socket
 import sys
 import time
@@ -129,6 +131,14 @@ def test_a_kernel_kills_nobody_else(level: str) -> None:
     assert kernel_server().is_alive
 
 
+def test_keys_that_the_system_holds_for_the_grader_are_closed(level: str) -> None:
+    if level == BUBBLEWRAP or platform.machine() != "x86_64":
+        pytest.skip("no filter of system calls at this level or on this processor")
+    libc = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)"
+    execution = run(level, libc, "print(libc.syscall(250, 0, -3, 0), ctypes.get_errno())")
+    assert printed(execution, 1) == f"-1 {errno.EPERM}"
+
+
 def test_no_secret_of_the_machine_stands_in_the_environment(level: str) -> None:
     execution = run(
         level,
@@ -187,7 +197,7 @@ for number in range(40):
 def test_the_folder_of_sockets_cannot_be_filled() -> None:
     if reason := choice.why_not(NAMESPACES, kernel_server().path):
         pytest.skip(reason)
-    write = "import glob\nplace = glob.glob('/tmp/lean-training-*/sockets')[0]"
+    write = "import glob\nplace = glob.glob('/tmp/lean-training-*/run-*/sockets')[0]"
     execution = run(NAMESPACES, TRY + write, "print(tried(lambda: open(place + '/x', 'w')))")
     assert printed(execution, 1) == "OSError"  # read-only file system
 

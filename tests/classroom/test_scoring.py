@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from judged_lesson import build_master
 from small_course import build_small_master
 
+from grader.classroom.comments import comment_on
 from grader.classroom.execution import CellRun, Execution
 from grader.classroom.master import checks_of
 from grader.classroom.partial import partial_points
@@ -92,7 +94,10 @@ def test_check_that_was_not_reached_says_why() -> None:
 
 
 def test_kernel_that_no_longer_runs_what_it_is_sent_earns_nothing() -> None:
-    assert score("check_triple", state="changed").points == 0
+    assert (score("check_triple", state="changed").points, score("check_triple", state="changed").verdict) == (
+        0,
+        "tampered",
+    )
     assert score("check_triple", state="changed").needs_review
 
 
@@ -109,3 +114,58 @@ def test_checks_know_exercise_points_and_part() -> None:
         ("check_triple", "triple", 3, False),
         ("check_guess", "guess", 4, True),
     ]
+
+
+# Checks that are judged outside
+
+JUDGED = build_master()
+SIZES = "check_largest_micro_batch"
+AT = next(at for at, cell in enumerate(JUDGED.cells) if cell.metadata.nbgrader.grade_id == SIZES)
+
+
+def judged(*outputs: dict[str, Any], **fields: Any) -> Score:
+    run = CellRun(AT, "ok", 0.1, list(outputs), **fields)
+    scores = score_notebook(JUDGED, Execution({AT: run}))
+    return next(score for score in scores if score.check.name == SIZES)
+
+
+def verdict_of(outcome: str, code: str) -> dict[str, str]:
+    return {"outcome": outcome, "code": code, "expected": "6", "measured": "5\x1b[31m", "look_at": "the sixth"}
+
+
+def test_judged_check_earns_points_by_its_verdict_alone() -> None:
+    assert judged(stdout("passed: 6 jobs\n")).code == "no_verdict"
+    assert judged(verdict=verdict_of("judged", "passed")).points == 2
+    score = judged(stdout("passed: 6 jobs\n"), verdict=verdict_of("judged", "whole_batch"))
+    assert (score.points, score.verdict, score.code) == (0, "fail", "whole_batch")
+    assert (score.expected, score.measured, score.look_at) == ("6", "5 [31m", "the sixth")
+
+
+@pytest.mark.parametrize("outcome", ["tampered", "undecided"])
+def test_withheld_points_wait_for_a_person(outcome: str) -> None:
+    score = judged(verdict=verdict_of(outcome, outcome))
+    assert (score.points, score.verdict, score.needs_review) == (0, outcome, True)
+    assert "person" in (comment_on([score]) or "")
+    assert "5" not in (comment_on([score]) or "")
+
+
+@pytest.mark.parametrize(
+    ("check", "control", "is_tampered"),
+    [
+        ("check_double", {"state": "ok", "text": "passed: 8\n", "result": None}, True),
+        ("check_double", {"state": "error", "text": "passed: 8\n", "result": None}, False),
+        ("check_double", {"state": "ok", "text": "", "result": None}, False),
+        ("check_triple", {"state": "ok", "text": "", "result": None}, True),
+        ("check_triple", {"state": "error", "text": "", "result": None}, False),
+        ("check_triple", {"state": "timeout", "text": "", "result": None}, False),
+        ("check_guess", {"state": "ok", "text": "", "result": "4.0"}, True),
+        ("check_guess", {"state": "ok", "text": "", "result": "99"}, True),
+        ("check_guess", {"state": "ok", "text": "", "result": "1.0"}, False),
+    ],
+)
+def test_a_control_that_earns_all_points_withholds_them(check: str, control: dict[str, Any], is_tampered: bool) -> None:
+    outputs = {"check_double": [stdout("passed: 8\n")], "check_guess": [result("4.0")]}.get(check, [])
+    run = CellRun(PLACES[check], "ok", 0.1, outputs, control=control)
+    score = next(s for s in score_notebook(MASTER, Execution({run.index: run})) if s.check.name == check)
+    assert score.verdict == ("tampered" if is_tampered else "pass")
+    assert score.points == (0 if is_tampered else score.check.points)

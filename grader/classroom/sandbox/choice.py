@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ..errors import ClassroomError
 from ..forked import ForkedProcess, ForkServerError
+from ..scratch import scratch_folder
 from .bubblewrap import command_in_bubblewrap
 from .confinement import AUTO, BUBBLEWRAP, CHOICES, LADDER, NONE, WITH_LOOPBACK, Bounds, Confinement
 from .visible import JUDGES, device_paths, hidden_paths, visible_paths
@@ -23,9 +24,9 @@ RUN_FOLDERS = ("files", "sockets", "root")
 
 
 @contextmanager
-def run_folder() -> Iterator[str]:
+def run_folder(prefix: str = "run-") -> Iterator[str]:
     """Make the folder of one run, with the folders that a sandbox uses, and remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="lean-training-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(dir=scratch_folder(), prefix=prefix, ignore_cleanup_errors=True) as folder:
         for name in RUN_FOLDERS:
             Path(folder, name).mkdir()
         yield folder
@@ -83,7 +84,7 @@ def chosen_level(asked: str, server: Callable[[], str], *, is_unsafe: bool = Fal
 @functools.cache
 def why_not(level: str, server: str) -> str:
     """Return why a level does not hold here, "" if it does."""
-    with run_folder() as run, tempfile.TemporaryDirectory(prefix="lean-training-unseen-") as elsewhere:
+    with run_folder("probe-") as run, tempfile.TemporaryDirectory(dir=scratch_folder()) as elsewhere:
         secret = Path(elsewhere, "secret")
         secret.write_text("a file of the machine")
         confinement = make_confinement(level, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Mapping
@@ -9,6 +10,7 @@ from typing import Any
 
 from . import landlock, namespaces, system_calls, warden
 from .confinement import LANDLOCK, NAMESPACES, Confinement
+from .seccomp import filter_calls
 
 Tell = Callable[[Mapping[str, Any]], None]
 Ready = Callable[[], None]
@@ -40,33 +42,13 @@ def start_warden(confinement: Confinement, tell: Tell) -> Ready:
     Returns:
         What the kernel calls when it listens.
     """
-    is_first = confinement.level == NAMESPACES
-    if is_first:
+    if confinement.level == NAMESPACES:
         namespaces.settle_first_process()
-    keeper = os.getppid()
     reader, writer = os.pipe()
     process = os.fork()
     if process:
         os.close(writer)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)  # nothing within the sandbox may look into this process
-
-        def when_ready() -> None:
-            if is_first:
-                namespaces.close_sockets(confinement)
-            tell({"ready": True})
-
-        code = warden.watch(
-            process,
-            reader,
-            confinement.bounds,
-            when_ready=when_ready,
-            members=warden.all_others if is_first else lambda: [p for p in warden.others_of_session() if p != keeper],
-            scratch="" if is_first else landlock.scratch_folder(confinement),
-        )
-        if not is_first:
-            warden.end_session(besides=keeper)
-        os._exit(code)
+        os._exit(_watch_over(confinement, process, reader, tell))
     os.close(reader)
     _confine_self(confinement)
 
@@ -77,12 +59,40 @@ def start_warden(confinement: Confinement, tell: Tell) -> Ready:
     return ready
 
 
+def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell) -> int:
+    """Be the warden until the kernel has ended and nothing of it is left; return the exit code."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)  # nothing within the sandbox may look into this process
+    if confinement.level == NAMESPACES:
+
+        def when_ready() -> None:
+            namespaces.close_sockets(confinement)
+            system_calls.drop_capabilities()
+            tell({"ready": True})
+
+        return warden.watch(process, reader, confinement.bounds, when_ready=when_ready, members=warden.all_others)
+    system_calls.prctl(system_calls.PR_SET_CHILD_SUBREAPER, 1)
+    keeper = os.getppid()
+    code = warden.watch(
+        process,
+        reader,
+        confinement.bounds,
+        when_ready=lambda: tell({"ready": True}),
+        members=lambda: [member for member in warden.others_of_session() if member != keeper],
+        scratch=landlock.scratch_folder(confinement),
+    )
+    warden.end_session(besides=keeper)
+    return code
+
+
 def _confine_self(confinement: Confinement) -> None:
     os.umask(0o022)
     warden.set_limits(confinement.bounds)
     if confinement.level == NAMESPACES:
         warden.limit_processes(confinement.bounds)
         system_calls.drop_capabilities()
+        with contextlib.suppress(OSError):  # a second wall: the namespaces stand without it
+            filter_calls(has_namespaces=True)
     elif confinement.level == LANDLOCK:
         if os.getuid() == 0:
             system_calls.drop_capabilities()

@@ -62,7 +62,7 @@ def restrict_self(confinement: Confinement) -> None:
     calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
     calls.system_call(SYS_RESTRICT_SELF, rules, 0, what="Landlock for this process")
     os.close(rules)
-    filter_calls()
+    filter_calls(has_namespaces=False)
 
 
 def _allow(rules: int, path: str, access: int) -> None:

@@ -1,4 +1,4 @@
-"""A filter of system calls for machines that allow no namespaces: no network, nobody else's files or processes."""
+"""Filters of system calls: what reaches tables of the system and, without namespaces, the network and others."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import platform
 import socket
 import struct
+from collections.abc import Mapping
 
 from . import system_calls as calls
 
@@ -19,12 +20,24 @@ NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*
 
 NO_NETWORK = errno.EOPNOTSUPP  # the only answer that ZeroMQ survives when it lists the interfaces
 SOCKET, CLONE, CLONE3, PRLIMIT = 41, 56, 435, 302
-# What reaches other processes, the kernel's own tables, or what the file system rules do not cover.
-REFUSED = {
+# What reaches tables of the system that no namespace keeps apart, or parts of it that few programs use.
+NOT_KEPT_APART = {
+    "add_key": 248,
+    "request_key": 249,
+    "keyctl": 250,
+    "bpf": 321,
+    "perf_event_open": 298,
+    "userfaultfd": 323,
+    "io_uring_setup": 425,
+    "kexec_load": 246,
+    "open_by_handle_at": 304,
+}
+# What reaches other processes, or leaves the group of processes that is killed at the end.
+OF_OTHERS = {
     "ptrace": 101,
     "process_vm_readv": 310,
     "process_vm_writev": 311,
-    "setsid": 112,  # all processes stay in the group that is killed at the end
+    "setsid": 112,
     "setpgid": 109,
     "unshare": 272,
     "setns": 308,
@@ -32,15 +45,6 @@ REFUSED = {
     "umount2": 166,
     "pivot_root": 155,
     "chroot": 161,
-    "bpf": 321,
-    "perf_event_open": 298,
-    "add_key": 248,
-    "request_key": 249,
-    "keyctl": 250,
-    "userfaultfd": 323,
-    "io_uring_setup": 425,
-    "kexec_load": 246,
-    "open_by_handle_at": 304,
 }
 # Changes of a file's owner, mode or times, which Landlock does not cover, and of a process's share of the processors,
 # which ZeroMQ asks for: they seem to work and do nothing.
@@ -69,36 +73,45 @@ IGNORED = {
 }
 
 
-def filter_calls() -> None:
+def filter_calls(*, has_namespaces: bool) -> None:
     """Filter the system calls of this process and of all that it starts.
+
+    Args:
+        has_namespaces: Whether namespaces keep the process from the network and from others; if not, the filter does.
 
     Raises:
         OSError: if the machine has no such filter, or its processor is not one that this was written for.
     """
     if platform.machine() != MACHINE:
         raise OSError(errno.ENOSYS, f"the filter of system calls is written for {MACHINE}, not {platform.machine()}")
-    program = _program()
+    program = [_load(ARCHITECTURE), *_unless(X86_64, KILL), _load(NUMBER)]
+    program += [_jump(JUMP_IF_AT_LEAST, X32_CALLS, 0, 1), _answer(KILL), *_answers(NOT_KEPT_APART, errno.EPERM)]
+    program += [*([] if has_namespaces else _apart()), _answer(ALLOW)]
     instructions = ctypes.create_string_buffer(b"".join(program))
     header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program), ctypes.addressof(instructions)))
     calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
     calls.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(header))
 
 
-def _program() -> list[bytes]:
-    """Return the filter: each rule ends in an answer, or goes on to the next one."""
-    program = [_load(ARCHITECTURE), *_unless(X86_64, KILL), _load(NUMBER)]
-    program += [_jump(JUMP_IF_AT_LEAST, X32_CALLS, 0, 1), _answer(KILL)]
-    for number in REFUSED.values():
-        program += [_jump(JUMP_IF_EQUAL, number, 0, 1), _answer(ERROR | errno.EPERM)]
-    for number in IGNORED.values():
-        program += [_jump(JUMP_IF_EQUAL, number, 0, 1), _answer(ERROR)]
-    program += [_jump(JUMP_IF_EQUAL, CLONE3, 0, 1), _answer(ERROR | errno.ENOSYS)]  # libraries then use clone
+def _apart() -> list[bytes]:
+    """Return the rules that stand in for namespaces: each ends in an answer, or goes on to the next one."""
     allow = _answer(ALLOW)
-    program += _if_call(SOCKET, [*_unless(socket.AF_UNIX, ERROR | NO_NETWORK), allow])
-    new = [_jump(JUMP_IF_ANY_BIT, NEW_NAMESPACES, 0, 1), _answer(ERROR | errno.EPERM), allow]
-    program += _if_call(CLONE, new)
-    program += _if_call(PRLIMIT, [*_unless(0, ERROR | errno.EPERM), allow])
-    return [*program, allow]
+    no_namespace = [_jump(JUMP_IF_ANY_BIT, NEW_NAMESPACES, 0, 1), _answer(ERROR | errno.EPERM), allow]
+    return [
+        *_answers(OF_OTHERS, errno.EPERM),
+        *_answers(IGNORED, 0),
+        *_answers({"clone3": CLONE3}, errno.ENOSYS),  # libraries then use clone, whose flags can be read
+        *_if_call(SOCKET, [*_unless(socket.AF_UNIX, ERROR | NO_NETWORK), allow]),
+        *_if_call(CLONE, no_namespace),
+        *_if_call(PRLIMIT, [*_unless(0, ERROR | errno.EPERM), allow]),
+    ]
+
+
+def _answers(numbers: Mapping[str, int], error: int) -> list[bytes]:
+    rules = []
+    for number in numbers.values():
+        rules += [_jump(JUMP_IF_EQUAL, number, 0, 1), _answer(ERROR | error)]
+    return rules
 
 
 def _if_call(number: int, rule: list[bytes]) -> list[bytes]:

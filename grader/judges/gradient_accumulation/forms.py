@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 
 from torch import Tensor
 
@@ -108,12 +108,14 @@ def _holds_other_rows(tensors: Mapping[str, Tensor], case: FormsCase) -> bool:
     return set(shares) <= {0.0, 1.0} and sum(shares) == case.k * case.rows
 
 
+@lru_cache(maxsize=8)
 def _make_reference(case: FormsCase) -> Reference:
     model, dataset = case.make_model(), case.make_dataset()
+    starts = range(0, case.pairs, case.rows)
+    micro_batches = [dataset[start : start + case.rows] for start in starts]
 
     def loss(number: int) -> Tensor:
-        rows = dataset[number * case.rows : (number + 1) * case.rows]
-        mean: Tensor = model(**rows).loss
+        mean: Tensor = model(**micro_batches[number]).loss
         return mean
 
     return Reference(case.micro_batches, case.k, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))

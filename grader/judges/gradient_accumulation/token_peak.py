@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
-from grader.cases.gradient_accumulation import token_budget_case
-from grader.judges.budget import judge_budget
+from grader.cases.gradient_accumulation import TokenCase, token_budget_case
+from grader.judges.budget import claimed_peak_bytes, judge_budget
 from grader.judges.updates import most_forwards_waiting
 from grader.meters.forecast import forecast_peak_memory
+from grader.meters.peak import PeakMemory
+from grader.meters.storages import distinct_storage_bytes
 from grader.observation import Observation
 from grader.verdict import Verdict
 
@@ -21,6 +24,23 @@ SHARE = 0.4
 def judge_token_peak(observation: Observation, seed: int) -> Verdict:
     """Judge the peak against the whole batch in one forward."""
     case = token_budget_case(seed)
+    (claim,) = observation.facts["claims"]
+    peak_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
+    baseline = _baseline(case, "cpu" if claim["device"] == "cpu" else "cuda")
+    code, look_at = _explain(observation.facts, max(len(rows) for rows in case.lengths))
+    return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+
+
+@lru_cache(maxsize=4)
+def _needed_bytes(case: TokenCase) -> int:
+    """Return what model and inputs hold before anything runs."""
+    inputs = [tensor for micro_batch in case.make_micro_batches() for tensor in micro_batch]
+    return distinct_storage_bytes([*case.make_model().parameters(), *inputs])
+
+
+@lru_cache(maxsize=4)
+def _baseline(case: TokenCase, operators: str) -> PeakMemory:
+    """Forecast the whole batch in one forward."""
 
     def prepare() -> dict[str, object]:
         model, micro_batches = case.make_model(), case.make_micro_batches()
@@ -33,10 +53,7 @@ def judge_token_peak(observation: Observation, seed: int) -> Verdict:
 
         return {"step": step, "model": model, "inputs": (tokens, targets)}
 
-    operators = "cpu" if observation.facts["device"] == "cpu" else "cuda"
-    baseline = forecast_peak_memory(prepare, operators=operators)
-    code, look_at = _explain(observation.facts, max(len(rows) for rows in case.lengths))
-    return judge_budget(observation.facts["peak_bytes"], baseline, SHARE, code=code, look_at=look_at)
+    return forecast_peak_memory(prepare, operators=operators)
 
 
 def _explain(facts: Mapping[str, Any], rows: int) -> tuple[str, str]:

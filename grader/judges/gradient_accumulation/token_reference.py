@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 import torch
 import torch.nn.functional as F
@@ -51,6 +51,7 @@ class TokenReference:
         return sum(self.losses) / sum(self.tokens)
 
 
+@lru_cache(maxsize=8)
 def make_reference(case: TokenCase) -> TokenReference:
     """Compute the reference of one setting."""
     model, micro_batches = case.make_model(), case.make_micro_batches()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -160,8 +161,16 @@ def _is_decay(tensors: Mapping[str, Tensor], run: Run) -> bool:
 
 
 def _distance_from_raw_loop(tensors: Mapping[str, Tensor], run: Run) -> float:
-    start = weights = nn.utils.parameters_to_vector(run.case.make_model().parameters()).detach()
-    for update in range(run.updates):
-        weights = weights - run.case.learning_rate * run.gradient(weights, update)
+    start, end = _raw_loop(run.case)
     ended = tensors[f"weights.{run.updates}"]
-    return float(torch.linalg.vector_norm(ended - weights) / torch.linalg.vector_norm(weights - start))
+    return float(torch.linalg.vector_norm(ended - end) / torch.linalg.vector_norm(end - start))
+
+
+@lru_cache(maxsize=8)
+def _raw_loop(case: RunCase) -> tuple[Tensor, Tensor]:
+    """Return the weights where the raw loop starts, and where it ends."""
+    run = make_run(case)
+    start = weights = nn.utils.parameters_to_vector(case.make_model().parameters()).detach()
+    for update in range(run.updates):
+        weights = weights - case.learning_rate * run.gradient(weights, update)
+    return start, weights

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import torch.nn.functional as F
@@ -32,6 +33,7 @@ class Run:
     case: RunCase
     model: BertForSequenceClassification
     dataset: Dataset
+    batches: dict[int, Batch] = field(default_factory=dict)
 
     @property
     def updates(self) -> int:
@@ -45,8 +47,9 @@ class Run:
 
     def batch(self, update: int) -> Batch:
         """Return the columns of the rows of one update."""
-        rows: Batch = self.dataset[list(self.case.rows_of(update))]
-        return rows
+        if update not in self.batches:
+            self.batches[update] = self.dataset[list(self.case.rows_of(update))]
+        return self.batches[update]
 
     def gradient(self, weights: Tensor, update: int) -> Tensor:
         """Return the gradient of the mean loss of one update's rows, at given weights."""
@@ -68,8 +71,9 @@ class Run:
         return gradient_at(self.model, loss, weights, update)
 
 
+@lru_cache(maxsize=16)
 def make_run(case: RunCase) -> Run:
-    """Build model and data of a case."""
+    """Build model and data of a case; every gradient sets the model's weights anew."""
     return Run(case, case.make_model(), case.make_dataset())
 
 

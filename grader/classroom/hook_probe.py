@@ -1,0 +1,88 @@
+"""Looks in a kernel for what stands between a cell and its result, and does not come from a library.
+
+The text of this file is sent to the kernel and run there, before the first cell and after the last. It imports nothing
+of this project. What it finds costs nothing: a learner may have reasons, and code that wants to hide can lie to it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from typing import Any
+
+SHELL_METHODS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "showtraceback")
+TORCH_FUNCTIONS = (
+    "torch.allclose",
+    "torch.equal",
+    "torch.isfinite",
+    "torch.get_rng_state",
+    "torch.autograd.backward",
+    "torch.autograd.grad",
+    "torch.Tensor.backward",
+    "torch.Tensor.item",
+    "torch.nn.Module.__call__",
+    "torch.nn.Linear.forward",
+    "torch.nn.functional.cross_entropy",
+    "torch.nn.functional.mse_loss",
+    "torch.optim.Optimizer.zero_grad",
+    "torch.optim.SGD.step",
+    "torch.cuda.max_memory_allocated",
+    "torch.cuda.memory_allocated",
+)
+
+
+def foreign_hooks(shell: Any) -> dict[str, str]:
+    """Return the hooks that are no library's: where each is set, and a digest of its code."""
+    return {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+
+
+def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
+    transformers = [*shell.input_transformers_cleanup, *shell.input_transformers_post, *shell.ast_transformers]
+    for transformer in transformers:
+        yield "transformers of cells", transformer
+    for event, callbacks in shell.events.callbacks.items():
+        for callback in callbacks:
+            yield f"callbacks of {event}", callback
+    for name in SHELL_METHODS:
+        yield f"the shell's {name}", getattr(shell, name)
+    yield "the shell's exception handler", shell.CustomTB if shell.custom_exceptions else None
+    for name, value in list(vars(builtins).items()):
+        yield f"builtins.{name}", value
+    for name in TORCH_FUNCTIONS:
+        yield name, _named(name)
+    for module_name, module in list(sys.modules.items()):
+        if module_name.partition(".")[0] == "grader":
+            for name, value in list(vars(module).items()):
+                yield f"{module_name}.{name}", value if isinstance(value, types.FunctionType) else None
+
+
+def _named(path: str) -> Any:
+    """Return what a dotted name stands for, without importing anything."""
+    module, *names = path.split(".")
+    found: Any = sys.modules.get(module)
+    for name in names:
+        found = getattr(found, name, None)
+    return found
+
+
+def _foreign_digest(function: Any) -> str:
+    """Return a digest of a Python function or object that comes from no library; "" for all others."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        is_plain = function is None or isinstance(function, type | types.BuiltinFunctionType | types.ModuleType)
+        methods = {} if is_plain else {name: getattr(type(function), name, None) for name in ("__call__", "visit")}
+        code = next((found for method in methods.values() if (found := getattr(method, "__code__", None))), None)
+    if code is None or code.co_filename.startswith(_libraries()):
+        return ""
+    return hashlib.sha256(code.co_code).hexdigest()[:12]
+
+
+def _libraries() -> tuple[str, ...]:
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    grader = getattr(sys.modules.get("grader"), "__file__", None)
+    return (*paths, "<frozen", "<string>", *([grader.rpartition("/")[0]] if grader else []))

@@ -1,0 +1,76 @@
+"""Late submissions: the classroom's own times and extensions for nbgrader, and a plugin that takes points for days."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from pathlib import Path
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.plugins import LateSubmissionPlugin
+from traitlets import Float, Integer
+
+from .errors import ClassroomError
+from .intake import find_submission
+from .received import FILE, parsed_time, stamp
+from .steps import ClassroomStep
+from .tables import read_table, require_columns
+
+EXTENSIONS = "extensions.csv"
+DAY_SECONDS = 86_400
+Resources = dict[str, Any]
+
+
+class StampReceived(ClassroomStep):
+    """Tell nbgrader when a submission was received and how long it was extended, before penalties are assigned.
+
+    The time is the classroom's own. What a file of the submission says of its time is overwritten.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Set timestamp and extension of one submission."""
+        names = resources["nbgrader"]
+        student, lesson = names["student"], names["assignment"]
+        folder = self.folder()
+        found = find_submission(folder / "submitted", lesson, student)
+        if found is not None:
+            text = stamp(folder, [found])[student, lesson, found.digest]
+            received = parsed_time(text, f"{folder / FILE}, {student}")
+            with Gradebook(names["db_url"]) as gradebook:
+                submission = gradebook.find_submission(lesson, student)
+                submission.timestamp = received
+                # nbgrader cannot add an extension to no due date
+                if (folder / EXTENSIONS).exists() and submission.assignment.duedate is not None:
+                    submission.extension = _extension(folder / EXTENSIONS, student, lesson)
+                gradebook.db.commit()
+        return nb, resources
+
+
+def _extension(path: Path, student: str, lesson: str) -> datetime.timedelta | None:
+    """Return what `extensions.csv` grants: days, for a lesson by name or number."""
+    header, lines = read_table(path)
+    require_columns(path, header, ("student", "lesson", "days"))
+    for line in lines:
+        if line["student"] == student and line.get("lesson", "") in (lesson, lesson.split("_")[0]):
+            try:
+                return datetime.timedelta(days=float(line.get("days", "")))
+            except (ValueError, OverflowError):
+                raise ClassroomError(f"{path}, {student}: {line.get('days', '')!r} is no number of days.") from None
+    return None
+
+
+class PercentPerDay(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types
+    """Take a percentage of the points for each day that begins, up to a most; off unless the settings choose it."""
+
+    percent_per_day = Float(10.0, min=0.0, max=100.0, help="Percent of the points for each day begun.").tag(config=True)
+    most_percent = Float(50.0, min=0.0, max=100.0, help="The most that is taken, in percent.").tag(config=True)
+    grace_minutes = Integer(0, min=0, help="Minutes after the due date that cost nothing.").tag(config=True)
+
+    def late_submission_penalty(self, student_id: str, score: float, total_seconds_late: float) -> float | None:
+        """Return the points to take, None where it is not late enough."""
+        if total_seconds_late <= 60 * self.grace_minutes:
+            return None
+        days = math.ceil(total_seconds_late / DAY_SECONDS)
+        return float(score * min(self.most_percent, days * self.percent_per_day) / 100)

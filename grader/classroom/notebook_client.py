@@ -1,0 +1,145 @@
+"""A notebook client that keeps outputs within caps, takes observations out of them, and says how each cell ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import secrets
+from queue import Empty
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat.notebooknode import NotebookNode
+
+from grader.channel import LARGEST_OBSERVATION_BYTES, MEDIA_TYPE
+from grader.units import MIB
+
+from .execution import DIED, ERROR, OK, TIMEOUT
+
+CELL_OUTPUT_BYTES = MIB
+NOTEBOOK_OUTPUT_BYTES = 16 * MIB
+NOTEBOOK_OBSERVATION_BYTES = 4 * LARGEST_OBSERVATION_BYTES
+OUTPUT_MESSAGES = {"stream", "display_data", "execute_result", "update_display_data", "error"}
+STUCK = "stuck"  # a cell that cannot be interrupted
+TIMEOUT_NAME = "CellTimeoutError"
+TIMED_OUT = "lean_training_timed_out"  # only in the reply that nbclient makes up itself
+HEARING_SECONDS = 0.1
+
+SETTINGS = {
+    "interrupt_on_timeout": True,
+    "error_on_timeout": {"ename": TIMEOUT_NAME, "evalue": "", "traceback": [], TIMED_OUT: True},
+    "raise_on_iopub_timeout": True,
+    "iopub_timeout": 5,
+    "allow_errors": True,
+    "store_widget_state": False,
+    "record_timing": False,
+    "shutdown_kernel": "immediate",
+    "startup_timeout": 60,
+}
+
+
+class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no types
+    """A notebook client that drops outputs beyond a cap, before they fill the memory."""
+
+    notebook_output_bytes = 0
+    cell_output_bytes = 0
+    notebook_observation_bytes = 0
+    is_observed = False  # whether what the next cells emit is kept for a judge
+
+    def __init__(self, nb: NotebookNode, **settings: Any):
+        # No tag of a notebook's makes a cell pass unseen.
+        super().__init__(nb, skip_cells_with_tag=secrets.token_hex(), **SETTINGS, **settings)
+        self.on_cell_executed = self._keep_reply
+        self.reply: dict[str, Any] = {}
+        self.observations: list[str | None] = []
+
+    def _keep_reply(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
+        """Remember the kernel's answer, which says how the cell ended whatever its outputs show."""
+        self.reply = execute_reply["content"]
+
+    def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
+        """Take an observation, drop an output beyond the caps; handle the others as nbclient does."""
+        if msg["msg_type"] in OUTPUT_MESSAGES and MEDIA_TYPE in (msg["content"].get("data") or ()):
+            if self.is_observed:
+                self._keep_observation(msg["content"]["data"][MEDIA_TYPE])
+            return None
+        if msg["msg_type"] in OUTPUT_MESSAGES and msg["msg_type"] != "error":
+            output_bytes = len(json.dumps(msg["content"], default=str))
+            self.cell_output_bytes += output_bytes
+            self.notebook_output_bytes += output_bytes
+            if self.cell_output_bytes > CELL_OUTPUT_BYTES or self.notebook_output_bytes > NOTEBOOK_OUTPUT_BYTES:
+                return None
+        return super().process_message(msg, cell, cell_index)
+
+    def _keep_observation(self, content: Any) -> None:
+        """Keep a text within the caps; of anything else only that it was there."""
+        is_kept = isinstance(content, str) and len(content) <= LARGEST_OBSERVATION_BYTES
+        if is_kept:
+            self.notebook_observation_bytes += len(content)
+            is_kept = self.notebook_observation_bytes <= NOTEBOOK_OBSERVATION_BYTES
+        if len(self.observations) < 3:  # one is right, and more than one is told as such
+            self.observations.append(content if is_kept else None)
+
+    async def async_start_new_kernel_client(self) -> Any:
+        """Connect to the kernel; one that was forked listens already, so no time is spent on asking again."""
+        if not getattr(self.km.provisioner, "listens", False):
+            return await super().async_start_new_kernel_client()
+        self.kc = self.km.client()
+        self.kc.start_channels()
+        await asyncio.wait_for(_hears_kernel(self.kc), self.startup_timeout)
+        self.kc.allow_stdin = False
+        return self.kc
+
+    async def run_cell(self, cell: NotebookNode, index: int) -> str:
+        """Run one cell of the notebook and say how it ended."""
+        self.reply, self.observations = {}, []
+        self.cell_output_bytes = 0
+        try:
+            await self.async_execute_cell(cell, index)
+        except DeadKernelError:
+            return DIED
+        except CellTimeoutError:
+            return STUCK
+        if self.reply.get(TIMED_OUT):
+            return TIMEOUT
+        if self.reply.get("status") != "ok":
+            _keep_error(cell, self.reply)
+            return ERROR
+        return ERROR if any(output.output_type == "error" for output in cell.outputs) else OK
+
+    async def run_source(self, source: str) -> tuple[str, NotebookNode]:
+        """Run code that is no part of the notebook; return how it ended, and the cell with its outputs."""
+        cell = nbformat.v4.new_code_cell(source)
+        self.nb.cells.append(cell)
+        try:
+            return await self.run_cell(cell, len(self.nb.cells) - 1), cell
+        finally:
+            self.nb.cells.pop()
+
+
+async def _hears_kernel(client: Any) -> None:
+    """Wait until what the kernel publishes arrives: a subscription takes effect a moment after it was made."""
+    while True:
+        request = client.kernel_info()
+        with contextlib.suppress(Empty):
+            while True:
+                message = await client.get_iopub_msg(timeout=HEARING_SECONDS)
+                is_idle = message["content"].get("execution_state") == "idle"
+                if is_idle and message["parent_header"].get("msg_id") == request:
+                    return
+
+
+def printed_text(cell: NotebookNode) -> str:
+    """Return what a cell printed on stdout."""
+    return "".join(str(output.get("text", "")) for output in cell.outputs if output.get("name") == "stdout")
+
+
+def _keep_error(cell: NotebookNode, reply: dict[str, Any]) -> None:
+    """Show the error of the reply where the learner's code kept it from the outputs."""
+    if not any(output.output_type == "error" for output in cell.outputs):
+        name, value = str(reply.get("ename", "Error")), str(reply.get("evalue", ""))
+        output = nbformat.v4.new_output("error", ename=name, evalue=value, traceback=[f"{name}: {value}"])
+        cell.outputs.append(output)

@@ -1,0 +1,143 @@
+"""The commands for what an instructor reads and decides: `report`, `export`, `roster`, `override`, `receive`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .roster import Student
+
+Command = Callable[[argparse.Namespace], int]
+
+
+def register(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], told: Callable[[Command], Command]
+) -> None:
+    """Add the commands to `python -m grader`; `told` turns errors of the machine into what to do."""
+    report = subparsers.add_parser("report", help="write the class report, a page to open in a browser")
+    export = subparsers.add_parser("export", help="write the marks for Canvas and Gradescope")
+    roster = subparsers.add_parser("roster", help="say who is in the class, so that nobody is absent from the marks")
+    roster.add_argument("--id", metavar="COLUMN", default="", help="the column that names the students' folders")
+    receive = subparsers.add_parser("receive", help="record when submissions came in, without grading them")
+    override = subparsers.add_parser("override", help="give the points of one check by hand")
+    for parser, command in (
+        (report, run_report),
+        (export, run_export),
+        (roster, run_roster),
+        (receive, run_receive),
+        (override, run_override),
+    ):
+        parser.add_argument("directory", metavar="DIR", type=Path)
+        parser.set_defaults(func=told(command))
+    roster.add_argument("file", metavar="FILE.csv", type=Path, help="a list of students, or Canvas' exported gradebook")
+    for name in ("student", "lesson", "check"):
+        override.add_argument(name, metavar=name.upper())
+    override.add_argument("points", metavar="POINTS", type=float)
+    override.add_argument("--because", metavar="REASON", required=True, help="one sentence, which the student reads")
+
+
+def run_report(args: argparse.Namespace) -> int:
+    """Write the class report."""
+    from .class_report.writing import write_class_report
+    from .configuration import read_configuration
+
+    read_configuration(args.directory)
+    print(f"report    {write_class_report(args.directory)}")
+    return 0
+
+
+def run_export(args: argparse.Namespace) -> int:
+    """Write the marks for other programs."""
+    from .configuration import read_configuration
+    from .exports import CANVAS_FILE, GRADESCOPE, export_marks
+
+    read_configuration(args.directory)
+    count, left_blank = export_marks(args.directory)
+    print(f"{count} students")
+    print(f"canvas      {args.directory / CANVAS_FILE}")
+    print(f"gradescope  {args.directory / GRADESCOPE}/STUDENT/LESSON/results.json")
+    for line in left_blank:
+        print(f"left blank for Canvas, since a person has to look: {line}")
+    _tell_strangers(args.directory)
+    return 0
+
+
+def run_roster(args: argparse.Namespace) -> int:
+    """Import the roster and bring the marks up to date."""
+    from .configuration import read_configuration
+    from .marks import class_rows, write_marks
+    from .report import MISSING, read_rows
+    from .roster import students_in, write_roster
+    from .standing import gradebook_url
+    from .storage import only_run
+
+    read_configuration(args.directory)
+    students = students_in(args.file, args.id)
+    with only_run(args.directory):
+        write_roster(args.directory, students.values())
+        _name_in_gradebook(gradebook_url(args.directory), students)
+        rows = read_rows(args.directory)
+        if rows:
+            write_marks(args.directory, rows)
+    print(f"{len(students)} students on the roster: {args.directory / 'roster.csv'}")
+    missing = [row for row in class_rows(args.directory) if row.status == MISSING] if rows else []
+    for lesson in sorted({row.lesson for row in missing}):
+        names = [row.student for row in missing if row.lesson == lesson]
+        print(f"{lesson}: {len(names)} handed in nothing: {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}")
+    _tell_strangers(args.directory)
+    return 0
+
+
+def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
+    """Give formgrader the students' names, where there is a gradebook."""
+    if not url:
+        return
+    from nbgrader.api import Gradebook
+
+    with Gradebook(url) as book:
+        for student in students.values():
+            last, comma, first = student.name.partition(",")
+            names = (first, last) if comma else (student.name.rpartition(" ")[0], student.name.rpartition(" ")[2])
+            known = {"first_name": names[0].strip(), "last_name": names[1].strip(), "email": student.email}
+            book.update_or_create_student(student.student, **{key: text for key, text in known.items() if text})
+
+
+def _tell_strangers(classroom: Path) -> None:
+    from .report import read_rows
+    from .roster import read_roster, strangers
+
+    for name in strangers(read_rows(classroom), read_roster(classroom)):
+        print(f"not on the roster: {name} handed in work. Add a line to roster.csv, or rename the folder.")
+
+
+def run_receive(args: argparse.Namespace) -> int:
+    """Record when submissions came in."""
+    from .configuration import read_configuration
+    from .intake import find_submissions
+    from .master import lessons_of
+    from .received import FILE, received_times, stamp
+    from .storage import only_run
+
+    read_configuration(args.directory)
+    with only_run(args.directory):
+        before = len(received_times(args.directory))
+        submitted = args.directory / "submitted"
+        found = [sub for lesson in lessons_of(args.directory) for sub in find_submissions(submitted, lesson)]
+        after = len(stamp(args.directory, found))
+    print(f"{len(found)} submissions, {after - before} new: {args.directory / FILE}")
+    return 0
+
+
+def run_override(args: argparse.Namespace) -> int:
+    """Give the points of one check by hand."""
+    from .override import override_points
+    from .report import row_lines
+
+    words = (args.student, args.lesson, args.check, args.points, args.because)
+    row = override_points(args.directory, *words)
+    print("\n".join(row_lines(row)))
+    print(f"{args.check}: {args.points:g} points by hand. Marks, gradebook and feedback are up to date.")
+    return 0

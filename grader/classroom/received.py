@@ -1,0 +1,55 @@
+"""When a classroom received what: its own record, which no submission can write."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from pathlib import Path
+
+from .errors import ClassroomError
+from .intake import Submission
+from .report import read_rows
+from .storage import write_table
+from .tables import read_table, require_columns
+
+FILE = "received.csv"
+HEADER = ("student", "lesson", "digest", "received")
+Times = dict[tuple[str, str, str], str]  # (student, lesson, digest of the bytes) -> UTC, as text
+
+
+def received_times(classroom: Path) -> Times:
+    """Return when each content was first seen; an instructor may correct the times in `received.csv`.
+
+    Raises:
+        ClassroomError: if the table was damaged.
+    """
+    path = classroom / FILE
+    if not path.exists():  # a classroom that was graded before it kept this record
+        return {(row.student, row.lesson, row.digest): row.received for row in read_rows(classroom) if row.received}
+    header, lines = read_table(path)
+    require_columns(path, header, HEADER)
+    return {(line["student"], line["lesson"], line.get("digest", "")): line.get("received", "") for line in lines}
+
+
+def stamp(classroom: Path, submissions: Iterable[Submission]) -> Times:
+    """Record the time of contents that were never seen before, and return the times of all."""
+    times = received_times(classroom)
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    fresh = {(found.student, found.lesson, found.digest): now for found in submissions}
+    if not set(fresh) <= set(times) or not (classroom / FILE).exists():
+        times = fresh | times
+        write_table(classroom / FILE, HEADER, [(*key, received) for key, received in times.items()])
+    return times
+
+
+def parsed_time(text: str, where: str) -> datetime.datetime:
+    """Return a time as UTC without a zone, as nbgrader keeps it; a time without a zone is UTC.
+
+    Raises:
+        ClassroomError: if it is no time; `where` names the file and the line.
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise ClassroomError(f"{where}: {text!r} is no time. Write it like 2026-03-15T17:00:00+00:00.") from None
+    return found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found

@@ -1,0 +1,197 @@
+"""Points that a person gives, and what comes late: through nbgrader's own gradebook, with the classroom's own times."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+from small_class import release_of
+from small_course import LESSON, answer, hand_in, solved
+
+from grader.__main__ import main
+from grader.classroom.grading import grade_class
+from grader.classroom.late import PercentPerDay
+from grader.classroom.report import read_rows
+
+pytestmark = pytest.mark.slow
+DUE = "2026-03-15 17:00:00 UTC"
+
+
+@pytest.fixture
+def room(new_room: Callable[[], Path]) -> Path:
+    room = new_room()
+    done = solved(release_of(room))
+    hand_in(room, "ada", answer(done, "double", "def double(number):\n    return number * number"))
+    hand_in(room, "bob", done)
+    return room
+
+
+def marks(room: Path) -> dict[str, dict[str, str]]:
+    with (room / "marks.csv").open(newline="") as file:
+        return {line["student"]: line for line in csv.DictReader(file)}
+
+
+def override(room: Path, *words: str) -> int:
+    return main(["override", str(room), *words, "--because", "the question was <b>unclear</b>"])
+
+
+def test_points_by_hand_count_everywhere_and_stay(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    grade_class(room, jobs=2)
+    assert marks(room)["ada"]["mark_percent"] == "60.0"
+    assert override(room, "ada", "07", "check_double", "1") == 0
+    assert "check_double: 1 points by hand" in capsys.readouterr().out
+    line = marks(room)["ada"]
+    assert (line["core_points"], line["mark_percent"]) == ("4", "80.0")
+    assert "check_double: 1 of 2 points by hand (the question was <b>unclear</b>)" in line["reason"]
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
+        grade = book.find_grade("check_double", LESSON, LESSON, "ada")
+        assert (grade.manual_score, grade.auto_score, grade.needs_manual_grade) == (1, 0, False)
+        assert "the question was" in book.find_comment("double", LESSON, LESSON, "ada").manual_comment
+    page = (room / "feedback" / "ada" / LESSON / f"{LESSON}.html").read_text()
+    assert "1 of 2" in page
+    assert "points by hand: the question was unclear" in re.sub(r"</?b>", "", page)
+    assert override(room, "ada", "07", "check_double", "1.5") == 0
+    grade_class(room, jobs=2)
+    line = marks(room)["ada"]
+    assert (line["core_points"], line["reason"].count("by hand")) == ("4.5", 1)
+    assert marks(room)["bob"]["mark_percent"] == "100.0"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("ada", "07", "check_double", "2.5"), "gives 0 to 2 points, not 2.5"),
+        (("ada", "07", "check_double", "nan"), "gives 0 to 2 points"),
+        (
+            ("ada", "07", "check_dbl", "1"),
+            "There are, with their points: check_double (2), check_triple (3), check_guess (4)",
+        ),
+        (("ada", "09", "check_double", "1"), "There is no lesson '09'. There are: 07_small_numbers"),
+        (
+            ("eve", "07", "check_double", "1"),
+            "'eve' has no graded submission to 07_small_numbers. There are: ada, bob.",
+        ),
+    ],
+)
+def test_points_by_hand_that_cannot_be_are_refused(
+    graded_pair: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = (graded_pair / "grading.json").read_bytes()
+    assert override(graded_pair, *words) == 2
+    assert message in capsys.readouterr().err
+    assert (graded_pair / "grading.json").read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def graded_pair(new_room: Callable[[], Path]) -> Path:
+    room = new_room()
+    done = solved(release_of(room))
+    hand_in(room, "ada", done)
+    hand_in(room, "bob", done)
+    grade_class(room, with_feedback=False)
+    return room
+
+
+def choose_plugin(room: Path, name: str = "grader.classroom.late.PercentPerDay") -> None:
+    with (room / "nbgrader_config.py").open("a") as file:
+        file.write(f"\nc.AssignLatePenalties.plugin_class = {name!r}\n")
+
+
+def set_due_date(room: Path) -> None:
+    nbgrader(room, "db", "assignment", "add", LESSON, f"--duedate={DUE}")
+
+
+def nbgrader(room: Path, *words: str) -> None:
+    environment = os.environ | {"PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])}
+    command = [sys.executable, "-m", "nbgrader", *words]
+    done = subprocess.run(command, cwd=room, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def receive_at(room: Path, times: dict[str, str]) -> None:
+    """Record what was handed in, and correct its times as an instructor may."""
+    main(["receive", str(room)])
+    path = room / "received.csv"
+    with path.open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    for line in lines:
+        line["received"] = times[line["student"]]
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, lines[0])
+        writer.writeheader()
+        writer.writerows(lines)
+
+
+def test_late_work_costs_points_by_the_classrooms_own_times(room: Path) -> None:
+    (room / "submitted" / "ada" / LESSON / "timestamp.txt").write_text("2026-03-01 00:00:00 UTC")
+    choose_plugin(room)
+    set_due_date(room)
+    receive_at(room, {"ada": "2026-03-17T16:00:00+00:00", "bob": "2026-03-15T18:59:00+02:00"})
+    grade_class(room, jobs=2)
+    found = {row.student: row for row in read_rows(room)}
+    assert found["ada"].late_seconds == 47 * 3600
+    assert found["ada"].late_penalty == pytest.approx(0.2 * 7)  # two days begun, 20 % of 3 core and 4 further points
+    assert marks(room)["ada"]["mark_percent"] == "48.0"  # 3 - 0.6 of 5
+    assert "late by 2.0 days: 0.6 points off the mark" in marks(room)["ada"]["reason"]
+    assert (found["bob"].late_seconds, marks(room)["bob"]["mark_percent"]) == (0, "100.0")
+    assert "Late: 0.6 points were taken off" in (room / found["ada"].feedback).read_text()
+    assert override(room, "ada", "07", "check_double", "2") == 0
+    assert marks(room)["ada"]["mark_percent"] == "80.0"  # the penalty follows: 20 % of 5
+    (room / "extensions.csv").write_text("student,lesson,days\nada,07,3\n")
+    grade_class(room, jobs=2)
+    assert marks(room)["ada"]["mark_percent"] == "100.0"
+
+
+def test_nbgraders_own_command_and_plugin_see_the_same_times(room: Path) -> None:
+    (room / "submitted" / "ada" / LESSON / "timestamp.txt").write_text("2026-03-01 00:00:00 UTC")
+    with (room / "nbgrader_config.py").open("a") as file:
+        file.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    set_due_date(room)
+    receive_at(room, {"ada": "2026-03-15T17:00:01+00:00", "bob": "2026-03-15T17:00:00+00:00"})
+    nbgrader(room, "autograde", LESSON)
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
+        found = {name: book.find_submission(LESSON, name) for name in ("ada", "bob")}
+        assert (found["ada"].total_seconds_late, found["ada"].late_submission_penalty) == (1, 7)
+        assert (found["bob"].total_seconds_late, found["bob"].late_submission_penalty) == (0, 0)
+
+
+def test_late_work_costs_nothing_unless_a_plugin_is_chosen(room: Path) -> None:
+    set_due_date(room)
+    grade_class(room, with_feedback=False)
+    assert all(row.late_seconds > 0 and row.late_penalty == 0 for row in read_rows(room))
+    assert marks(room)["bob"]["mark_percent"] == "100.0"
+
+
+def test_same_bytes_keep_their_first_time_and_new_bytes_get_their_own(
+    room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["receive", str(room)])
+    assert "2 submissions, 2 new" in capsys.readouterr().out
+    before = (room / "received.csv").read_text()
+    main(["receive", str(room)])
+    assert (room / "received.csv").read_text() == before
+    hand_in(room, "ada", solved(release_of(room)))
+    main(["receive", str(room)])
+    assert "2 submissions, 1 new" in capsys.readouterr().out
+    assert (room / "received.csv").read_text().count("ada,") == 2
+
+
+@pytest.mark.parametrize(("seconds", "points"), [(0.5, 1.0), (86_400, 1.0), (86_401, 2.0), (100 * 86_400, 5.0)])
+def test_percent_for_each_day_begun_up_to_the_most(seconds: float, points: float) -> None:
+    assert PercentPerDay().late_submission_penalty("ada", 10.0, seconds) == points
+    assert PercentPerDay(grace_minutes=1).late_submission_penalty("ada", 10.0, 60) is None
+
+
+def test_time_that_is_none_is_told_with_its_file(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    receive_at(room, {"ada": "last Tuesday", "bob": "2026-03-15"})
+    assert main(["autograde", str(room), "--no-feedback"]) == 2
+    assert "received.csv" in (said := capsys.readouterr().err)
+    assert "'last Tuesday' is no time" in said
