@@ -30,6 +30,7 @@ from otter_class import make_environment, port_class
 
 ROOT = Path(__file__).resolve().parents[1]
 LESSONS = {"light": LESSON, "02": "02_gradient_accumulation"}
+UNCONFINED = 'c.RunCells.sandbox = "none"\nc.RunCells.is_unsafe = True\n'
 PLAIN_CONFIGURATION = 'c = get_config()\nc.CourseDirectory.root = "{root}"\n'
 OTTER = "otter-grader 7.0.0"
 ALLOWED_OVERHEAD = 0.5
@@ -83,11 +84,14 @@ def cells_cpu_seconds(room: Path, lesson: str, notebook: NotebookNode) -> float:
     return statistics.median(seconds)
 
 
-def compare(lesson: str, count: int, jobs: int, otter: Path | None) -> None:
+def compare(lesson: str, count: int, jobs: int, otter: Path | None, *, is_unsafe: bool) -> None:
     """Grade one class with every system and print the table."""
     with tempfile.TemporaryDirectory(prefix="lean-training-throughput-") as folder:
         rooms = {name: Path(folder) / str(number) for number, name in enumerate((*SYSTEMS, OTTER))}
         notebooks = make_class(rooms[OURS], lesson, count)
+        if is_unsafe:
+            with (rooms[OURS] / "nbgrader_config.py").open("a") as configuration:
+                configuration.write(UNCONFINED)
         for name in (STOCK, PAGES):
             shutil.copytree(rooms[OURS], rooms[name])
         (rooms[STOCK] / "nbgrader_config.py").write_text(PLAIN_CONFIGURATION.format(root=rooms[STOCK]))
@@ -144,11 +148,12 @@ def main() -> None:
     parser.add_argument("--lesson", choices=LESSONS, action="append", help="default: both")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--without-otter", action="store_true")
+    parser.add_argument("--unsafe", action="store_true", help="without the sandbox, to see what that costs")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "lean-training", help="for otter's venv")
     args = parser.parse_args()
     otter = None if args.without_otter else make_environment(args.cache / "otter-7.0.0", ROOT / "constraints.txt")
     for name in args.lesson or LESSONS:
-        compare(LESSONS[name], args.submissions, args.jobs, otter)
+        compare(LESSONS[name], args.submissions, args.jobs, otter, is_unsafe=args.unsafe)
 
 
 if __name__ == "__main__":
