@@ -41,7 +41,7 @@ ADDRESS = "tcp://head:8786"
 def workers() -> Iterator[distributed.LocalCluster]:
     """Two workers, each with two threads and one GPU slot."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, resources={"GPU": 1}
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=":0", resources={"GPU": 1}
     ) as cluster:
         yield cluster
 
