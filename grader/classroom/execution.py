@@ -95,6 +95,7 @@ class Execution:
         sandbox: The level of the sandbox in which they ran.
         is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
         notes: What the instructor may want to know; no note costs a point.
+        peak_bytes: The most memory that its kernel held, shared pages included; None where that cannot be read.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
@@ -104,6 +105,7 @@ class Execution:
     sandbox: str = NONE
     is_final: bool = True
     notes: list[str] = field(default_factory=list)
+    peak_bytes: int | None = None
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
@@ -253,4 +255,4 @@ def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
         return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
-    return Execution(cells, end["end"], end["reason"], seconds, notes=notes)
+    return Execution(cells, end["end"], end["reason"], seconds, notes=notes, peak_bytes=end["peak_bytes"])

@@ -41,7 +41,7 @@ class Row:
         late_seconds: How long after its due date it came.
         late_penalty: Points that nbgrader's plugin for late submissions takes from all points of the lesson.
         sandbox: How the run was kept apart, or "" where that was not recorded.
-        peak_bytes: The most memory that its processes held, or None where that was not measured.
+        peak_bytes: The most memory that its kernel held, shared pages included, or None where that was not measured.
         reused: Whether the run was kept from an earlier grading.
     """
 

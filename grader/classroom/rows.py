@@ -37,7 +37,7 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     checks = [_check_entry(score, final) for score in result["scores"]]
     reason = one_line("; ".join(reasons), LONGEST_REASON)
     row = _row(submission, status, reason, checks, execution.seconds)
-    return replace(row, sandbox="" if told["unreadable"] else execution.sandbox)
+    return replace(row, sandbox="" if told["unreadable"] else execution.sandbox, peak_bytes=execution.peak_bytes)
 
 
 def failed_row(submission: Submission, checks: Sequence[Check], error: Exception) -> Row:

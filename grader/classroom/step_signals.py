@@ -62,6 +62,7 @@ class StepSignals:
         self.reader = reader or ProcessMemory()
         self.kernel: int | None = None
         self.is_readable = False
+        self.most_bytes: int | None = None  # the most that any kernel of the run has held
         self._is_awaited = False
         self._begun: int | None = None  # bytes held when the open step began
         self._is_open = False
@@ -98,6 +99,7 @@ class StepSignals:
     def take(self) -> dict[str, Any] | None:
         """Return what was seen since the last call, as CellRun.steps has it; None if the kernel never spoke."""
         self._receive()
+        self._note_peak()
         seen = {"grown_bytes": self._grown_bytes, "strays": self._strays + self._is_open}
         self._grown_bytes, self._strays, self._is_open = [], 0, False
         return None if self.kernel is None else seen
@@ -122,6 +124,7 @@ class StepSignals:
             self.is_readable = self.reader.begin(sender) is not None
             return False
         if sender == self.kernel and signal == BEGIN and not self._is_open and self._has_room():
+            self._note_peak()
             self._is_open, self._begun = True, self.reader.begin(sender)
             return True
         if sender == self.kernel and signal == END and self._is_open:
@@ -130,6 +133,11 @@ class StepSignals:
             return True
         self._strays += 1
         return sender == self.kernel
+
+    def _note_peak(self) -> None:
+        peak_bytes = None if self.kernel is None else self.reader.peak_bytes(self.kernel)
+        if peak_bytes is not None:
+            self.most_bytes = max(peak_bytes, self.most_bytes or 0)
 
     def _has_room(self) -> bool:
         return len(self._grown_bytes) < MOST_SIGNALS

@@ -79,12 +79,14 @@ class NotebookRun:
             self.deadline = time.monotonic() + self.notebook_seconds
             await self._greet_kernel()
             end, reason = await self._run_cells()
+            if self.signals is not None:
+                self.signals.take()
             if end == FINISHED:
                 await self._compare_hooks()
             else:
                 with contextlib.suppress(Exception):
                     await self.client.km.shutdown_kernel(now=True)
-        self.emit({"end": end, "reason": reason})
+        self.emit({"end": end, "reason": reason, "peak_bytes": self.signals.most_bytes if self.signals else None})
 
     async def _greet_kernel(self) -> None:
         self.emit({"started": getattr(self.client.km.provisioner, "pid", None) or 0})

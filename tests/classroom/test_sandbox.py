@@ -159,6 +159,12 @@ def test_too_much_memory_is_an_error_of_the_cell(level: str) -> None:
     assert execution.cells[0].outputs[0]["ename"] == "MemoryError"
 
 
+def test_the_most_memory_that_a_kernel_held_is_recorded(level: str) -> None:
+    small, large = (run(level, f"x = bytearray({mebibytes} << 20)\ndel x").peak_bytes for mebibytes in (1, 400))
+    assert small is not None and large is not None
+    assert 380 * MIB < large - small < 420 * MIB
+
+
 def test_memory_of_all_processes_counts_together(level: str) -> None:
     hold = """
 import os, time
