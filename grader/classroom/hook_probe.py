@@ -7,6 +7,7 @@ of this project. What it finds costs nothing: a learner may have reasons, and co
 from __future__ import annotations
 
 import builtins
+import functools
 import hashlib
 import sys
 import sysconfig
@@ -82,6 +83,7 @@ def _foreign_digest(function: Any) -> str:
     return hashlib.sha256(code.co_code).hexdigest()[:12]
 
 
+@functools.cache
 def _libraries() -> tuple[str, ...]:
     paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
     grader = getattr(sys.modules.get("grader"), "__file__", None)
