@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import reading_commands
-from .errors import ClassroomError, stopping_error
+from .errors import ClassroomError, told_errors
 from .sandbox.confinement import CHOICES
 
 if TYPE_CHECKING:
@@ -74,10 +74,8 @@ def _told(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
     """Turn a full disk into an error that says what to do."""
 
     def run(args: argparse.Namespace) -> int:
-        try:
+        with told_errors(args.directory):
             return command(args)
-        except OSError as error:
-            raise stopping_error(error, args.directory) or error from error
 
     return run
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT}
@@ -25,7 +27,9 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
     Returns:
         The error to stop with, or None if it concerns one submission only.
     """
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # a chain of causes can lead back to its beginning
+        seen.add(id(error))
         if isinstance(error, OSError) and error.errno in FULL_DISK:
             return ClassroomError(
                 f"The disk is full: {classroom} cannot be written. Free some space, then grade again."
@@ -43,6 +47,20 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
             )
         error = getattr(error, "orig", None) or error.__cause__ or error.__context__
     return None
+
+
+@contextlib.contextmanager
+def told_errors(classroom: Path) -> Iterator[None]:
+    """Turn what stops the class inside the block into an error that says what to do; let the rest pass as it is."""
+    try:
+        yield
+    except ClassroomError:
+        raise
+    except Exception as error:
+        stop = stopping_error(error, classroom)
+        if stop is None:
+            raise
+        raise stop from error
 
 
 def locked_gradebook(classroom: Path) -> ClassroomError:

@@ -22,7 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from sqlalchemy.exc import SAWarning
 
 from .converter import CheckMetadataOnce, ClassAutograde, register_steps
-from .errors import ClassroomError, stopping_error
+from .errors import ClassroomError, told_errors
 from .execution import Execution
 from .master import master_path
 from .open_gradebook import OpenGradebook
@@ -146,17 +146,9 @@ class Course:
     @contextlib.contextmanager
     def _stopping(self) -> Iterator[None]:
         """Raise errors that stop the class as such; keep a known warning of nbgrader's own queries off the screen."""
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Object of type .* not in session", category=SAWarning)
-                yield
-        except ClassroomError:
-            raise
-        except Exception as error:
-            stop = stopping_error(error, self.classroom)
-            if stop is not None:
-                raise stop from error
-            raise
+        with told_errors(self.classroom), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Object of type .* not in session", category=SAWarning)
+            yield
 
     @contextlib.contextmanager
     def _messages(self) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .changes import changed_marks
 from .configuration import read_configuration
-from .errors import ClassroomError, stopping_error
+from .errors import ClassroomError, stopping_error, told_errors
 from .execution import CannotRun
 from .folder import bring_up_to_date, chosen_lessons
 from .gradebook import STAGED, Course
@@ -86,18 +86,15 @@ def grade_class(
     classroom = classroom.resolve()
     read_configuration(classroom)  # before anything is written there
     runner = runner or here(jobs)
-    try:
-        with only_run(classroom):
-            remove_stale_parts(classroom)
-            course = bring_up_to_date(classroom)
-            for name, value in (settings or {}).items():
-                course.config.RunCells[name] = value
-            results = Results(classroom, runner.device, is_again=is_again)
-            chosen = chosen_lessons(lessons, lessons_of(classroom))
-            with _kept_off_the_screen(course.log):
-                return _grade(course, chosen, runner, results, with_feedback, say)
-    except OSError as error:
-        raise stopping_error(error, classroom) or error from error
+    with told_errors(classroom), only_run(classroom):
+        remove_stale_parts(classroom)
+        course = bring_up_to_date(classroom)
+        for name, value in (settings or {}).items():
+            course.config.RunCells[name] = value
+        results = Results(classroom, runner.device, is_again=is_again)
+        chosen = chosen_lessons(lessons, lessons_of(classroom))
+        with _kept_off_the_screen(course.log):
+            return _grade(course, chosen, runner, results, with_feedback, say)
 
 
 @contextlib.contextmanager

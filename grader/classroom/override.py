@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .errors import ClassroomError, stopping_error
+from .errors import ClassroomError, told_errors
 from .folder import chosen_lessons, open_course
 from .gradebook import Course
 from .master import Check, checks_of, lessons_of, master_path, read_notebook
@@ -47,12 +47,8 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
         if (student, lesson) not in {(row.student, row.lesson) for row in rows}:
             raise ClassroomError(_no_submission(student, lesson, rows))
         course.check_gradebook()
-        try:
+        with told_errors(classroom):
             _give(course, student, lesson, found, points, reason)
-        except ClassroomError:
-            raise
-        except Exception as error:
-            raise stopping_error(error, classroom) or error from error
         write_report(classroom, rows)
         course.feedback(lesson, student)
     return next(row for row in read_rows(classroom) if (row.student, row.lesson) == (student, lesson))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .configuration import FILE, read_configuration
 from .counted import Parts, counted_parts
-from .errors import stopping_error
+from .errors import told_errors
 from .received import received_times
 from .report import FAILED, Row
 from .rows import NOT_GRADABLE
@@ -97,11 +97,8 @@ def read_gradebook(classroom: Path) -> Standing:
         return Standing()
     from nbgrader.api import Gradebook
 
-    try:
-        with Gradebook(url) as book:
-            return Standing(_points(book), _comments(book), _late(book))
-    except Exception as error:
-        raise stopping_error(error, classroom) or error from error
+    with told_errors(classroom), Gradebook(url) as book:
+        return Standing(_points(book), _comments(book), _late(book))
 
 
 def gradebook_url(classroom: Path) -> str:
