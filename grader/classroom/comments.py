@@ -10,7 +10,7 @@ from nbformat.notebooknode import NotebookNode
 
 from .execution import TAMPERED, UNDECIDED
 from .master import is_answer, is_graded, nbgrader_metadata
-from .scoring import MANUAL, PASS, Score
+from .scoring import MANUAL, NOT_GRADABLE, PASS, Score
 from .storage import one_line
 
 HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(?:END HIDDEN TESTS[^\n]*(?:\n|\Z)|\Z)", re.DOTALL | re.MULTILINE)
@@ -35,7 +35,7 @@ def comment_on(scores: Sequence[Score]) -> str | None:
     for score in scores:
         if score.verdict in (PASS, MANUAL):
             continue
-        if score.verdict in (TAMPERED, UNDECIDED):
+        if score.verdict in (TAMPERED, UNDECIDED, NOT_GRADABLE):
             parts.append(f"`{score.check.name}`: no points yet: a person looks at this check")
             continue
         points = f"{score.points or 0:g} of {score.check.points:g} points"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import hashlib
+import os
 import sys
 import sysconfig
 import types
@@ -49,6 +50,9 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
             yield f"callbacks of {event}", callback
     for name in SHELL_METHODS:
         yield f"the shell's {name}", getattr(shell, name)
+    yield "the shell's display of results", getattr(type(shell.displayhook), "write_format_data", None)
+    yield "the shell's display of results", getattr(shell.displayhook, "__call__", None)
+    yield "the kernel's messages", getattr(shell.kernel.session, "send", None)
     yield "the shell's exception handler", shell.CustomTB if shell.custom_exceptions else None
     for name, value in list(vars(builtins).items()):
         yield f"builtins.{name}", value
@@ -58,6 +62,17 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
         if module_name.partition(".")[0] == "grader":
             for name, value in list(vars(module).items()):
                 yield f"{module_name}.{name}", value if isinstance(value, types.FunctionType) else None
+        elif str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+            yield from _helpers(shell, module_name, module)
+
+
+def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of a module that lies beside the notebook, where other code stands in their place."""
+    for name, value in list(vars(module).items()):
+        for found in (value, shell.user_ns.get(name)):
+            code = getattr(found, "__code__", None)
+            if code is not None and code.co_filename != module.__file__:
+                yield f"helper {module_name}.{name}", found
 
 
 def _named(path: str) -> Any:

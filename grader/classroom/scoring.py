@@ -16,6 +16,7 @@ from .execution import (
     FINISHED,
     NOT_REACHED,
     OK,
+    STUCK,
     TAMPERED,
     TIMEOUT,
     UNDECIDED,
@@ -24,9 +25,11 @@ from .execution import (
 )
 from .master import Check, checks_of, nbgrader_metadata
 from .partial import partial_points
+from .sandbox.confinement import WITH_LOOPBACK
 from .storage import one_line
 
 PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
+NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 PASSED = "passed"  # the code of a judge's verdict
 PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
 COURSE_ERROR = "CheckFailed"
@@ -44,7 +47,8 @@ class Score:
         check: The check.
         points: Points earned, between 0 and the check's own; None where a person gives them.
         verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual"; "tampered"
-            or "undecided" where points are withheld until a person has looked.
+            or "undecided" where points are withheld until a person has looked; "not_gradable" where this machine's
+            sandbox cannot run the check.
         code: The misconception, or the kind of error; "" for a pass.
         expected: What the check expected.
         measured: What it measured, or what went wrong.
@@ -98,6 +102,9 @@ def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequen
         if check.is_manual:
             scores.append(_manual(check, cell))
             continue
+        if check.needs_loopback and execution.sandbox not in WITH_LOOPBACK and check.exercise not in missing:
+            scores.append(_not_gradable(check, execution.sandbox))
+            continue
         score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
         if check.exercise in missing and score.verdict != PASS:
             reason = f"the cell of {check.exercise} is not in the submission"
@@ -125,16 +132,28 @@ def _score_check(check: Check, run: CellRun | None, execution: Execution, answer
     if error is not None or run.state == ERROR:
         return _failed(check, error or {}, run, answer)
     if run.state == CHANGED:
-        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent")
+        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent, or answered it twice")
     if check.is_judged:
         return _judged(check, run)
     text = "".join(str(output.get("text", "")) for output in run.outputs if output.get("name") == "stdout")
     if check.announces_pass and not PASSED_LINE.search(text):
         return _no_verdict(check, run)
     score = Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
-    if score.verdict == PASS and _control_passes(check, run):
-        return _withheld(check, run, TAMPERED, "the check passes on the untouched exercise as well")
-    return score
+    fault = _fault_of_evidence(check, run, execution, score.points) if score.points else ""
+    return _withheld(check, run, TAMPERED, fault) if fault else score
+
+
+def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points: float) -> str:
+    """Return why what a check shows in the kernel is no evidence; "" if nothing speaks against it."""
+    results = sum(output["output_type"] == "execute_result" for output in run.outputs)
+    least, most = check.results
+    if not check.announces_pass and not least <= results <= most:
+        return f"the cell shows {results} results, where its text shows {least if results < least else most}"
+    if execution.replaced:
+        return f"the notebook replaces {', '.join(execution.replaced[:3])}"
+    if run.control is not None and run.control["state"] in (DIED, STUCK, TIMEOUT):
+        return "the kernel did not answer after the check"
+    return "the check passes on the untouched exercise as well" if _control_earns(check, run, points) else ""
 
 
 def _judged(check: Check, run: CellRun) -> Score:
@@ -158,14 +177,20 @@ def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
     return Score(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
 
 
-def _control_passes(check: Check, run: CellRun) -> bool:
-    """Whether the check gave full points to the untouched exercise too."""
+def _not_gradable(check: Check, level: str) -> Score:
+    """Leave the points to a person: the check was not run, since no answer could pass it at this level."""
+    measured = f"it needs a loopback, which the sandbox {level} does not have"
+    return Score(check, None, NOT_GRADABLE, NOT_GRADABLE, measured=measured, needs_review=True)
+
+
+def _control_earns(check: Check, run: CellRun, points: float) -> bool:
+    """Whether the check gave the untouched exercise as many points as the answer."""
     control = run.control
     if control is None or control["state"] != OK:
         return False
     if check.announces_pass:
         return bool(PASSED_LINE.search(control["text"]))
-    return control["result"] is None or partial_points(control["result"], check.points) == check.points
+    return control["result"] is None or (partial_points(control["result"], check.points) or 0.0) >= points
 
 
 def _no_verdict(check: Check, run: CellRun) -> Score:

@@ -26,7 +26,7 @@ from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_stub
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .sandbox.confinement import AUTO, Bounds
-from .scoring import Score, score_notebook, unreadable_scores
+from .scoring import NOT_GRADABLE, Score, score_notebook, unreadable_scores
 from .seeds import classroom_secret, lesson_seed
 from .servers import can_fork
 
@@ -209,7 +209,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
         name = cell.metadata.nbgrader["grade_id"]
         score = self._scores[name]
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
-        grade.auto_score = score.points
+        grade.auto_score = 0.0 if score.verdict == NOT_GRADABLE else score.points
         grade.needs_manual_grade = grade.manual_score is not None or score.points is None or score.needs_review
         given = grade.manual_score if grade.manual_score is not None else (score.points or 0.0)
         self._final[name] = float(given + (grade.extra_credit or 0.0))

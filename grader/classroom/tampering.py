@@ -88,6 +88,12 @@ def hook_notes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     return [f"the notebook changes {', '.join(changed[:3])}{more}"[:LONGEST_TEXT]]
 
 
+def replaced_helpers(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return the functions of the lesson's own modules that the notebook replaced: its checks may rest on them."""
+    mark = "helper "
+    return [at.removeprefix(mark) for at in sorted(after) if at.startswith(mark) and before.get(at) != after[at]]
+
+
 def names_defined(stub: str) -> list[str]:
     """Return the functions and classes that an exercise defines; [] if it defines none, and so has no control."""
     try:
