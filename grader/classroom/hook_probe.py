@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SHELL_METHODS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "showtraceback")
+DISPLAY_METHODS = ("__call__", "compute_format_data", "write_format_data", "finish_displayhook")
 TORCH_FUNCTIONS = (
     "torch.allclose",
     "torch.equal",
@@ -50,14 +51,19 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
             yield f"callbacks of {event}", callback
     for name in SHELL_METHODS:
         yield f"the shell's {name}", getattr(shell, name)
-    yield "the shell's display of results", getattr(type(shell.displayhook), "write_format_data", None)
-    yield "the shell's display of results", getattr(shell.displayhook, "__call__", None)
-    yield "the kernel's messages", getattr(shell.kernel.session, "send", None)
+    for name in DISPLAY_METHODS:
+        yield "the shell's display of results", getattr(type(shell.displayhook), name, None)
+    yield "the kernel's messages", shell.kernel.session.send
     yield "the shell's exception handler", shell.CustomTB if shell.custom_exceptions else None
     for name, value in list(vars(builtins).items()):
         yield f"builtins.{name}", value
     for name in TORCH_FUNCTIONS:
         yield name, _named(name)
+    yield from _of_modules(shell)
+
+
+def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of this project's modules, and what stands in for those beside the notebook."""
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".")[0] == "grader":
             for name, value in list(vars(module).items()):

@@ -22,6 +22,7 @@ from .execution import DIED, ERROR, OK, STUCK, TIMEOUT
 
 CELL_OUTPUT_BYTES = MIB
 NOTEBOOK_OUTPUT_BYTES = 16 * MIB
+RESULT_BYTES, MOST_RESULTS = 10_000, 100  # of results of a cell that are kept whatever else it shows
 NOTEBOOK_OBSERVATION_BYTES = 4 * LARGEST_OBSERVATION_BYTES
 OUTPUT_MESSAGES = {"stream", "display_data", "execute_result", "update_display_data", "error"}
 TIMEOUT_NAME = "CellTimeoutError"
@@ -48,6 +49,8 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
     notebook_output_bytes = 0
     cell_output_bytes = 0
     notebook_observation_bytes = 0
+    cell_results = 0
+    is_own = False  # whether the cell is the worker's, and no part of the notebook
     is_observed = False  # whether what the next cells emit is kept for a judge
 
     def __init__(self, nb: NotebookNode, **settings: Any):
@@ -71,11 +74,24 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             return None
         if msg["msg_type"] in OUTPUT_MESSAGES and msg["msg_type"] != "error":
             output_bytes = len(json.dumps(msg["content"], default=str))
-            self.cell_output_bytes += output_bytes
-            self.notebook_output_bytes += output_bytes
-            if self.cell_output_bytes > CELL_OUTPUT_BYTES or self.notebook_output_bytes > NOTEBOOK_OUTPUT_BYTES:
+            if not self._has_room(msg["msg_type"], output_bytes):
                 return None
         return super().process_message(msg, cell, cell_index)
+
+    def _has_room(self, kind: str, output_bytes: int) -> bool:
+        """Count an output, and say whether it is kept. What learners print takes no room from checks and their results.
+
+        A graded cell, and one of the worker's own, has the cap of a cell alone.
+        """
+        if kind == "execute_result" and output_bytes <= RESULT_BYTES and self.cell_results < MOST_RESULTS:
+            self.cell_results += 1
+            return True
+        self.cell_output_bytes += output_bytes
+        is_kept = self.cell_output_bytes <= CELL_OUTPUT_BYTES
+        if self.is_observed or self.is_own:
+            return is_kept
+        self.notebook_output_bytes += output_bytes
+        return is_kept and self.notebook_output_bytes <= NOTEBOOK_OUTPUT_BYTES
 
     def _keep_observation(self, content: Any) -> None:
         """Keep a text within the caps; of anything else only that it was there."""
@@ -125,7 +141,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
     async def run_cell(self, cell: NotebookNode, index: int) -> str:
         """Run one cell of the notebook and say how it ended."""
         self.reply, self.reply_header, self.observations = {}, {}, []
-        self.cell_output_bytes = 0
+        self.cell_output_bytes = self.cell_results = 0
         try:
             await self.async_execute_cell(cell, index)
         except DeadKernelError:
@@ -143,9 +159,11 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         """Run code that is no part of the notebook; return how it ended, and the cell with its outputs."""
         cell = nbformat.v4.new_code_cell(source)
         self.nb.cells.append(cell)
+        self.is_own = True
         try:
             return await self.run_cell(cell, len(self.nb.cells) - 1), cell
         finally:
+            self.is_own = False
             self.nb.cells.pop()
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -23,6 +24,7 @@ from .execution import (
     CellRun,
     Execution,
 )
+from .hidden import has_hidden, safe_message
 from .master import Check, checks_of, nbgrader_metadata
 from .partial import partial_points
 from .sandbox.confinement import WITH_LOOPBACK
@@ -106,6 +108,8 @@ def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequen
             scores.append(_not_gradable(check, execution.sandbox))
             continue
         score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
+        if score.verdict in (FAIL, ERROR) and has_hidden(str(cell.source)):
+            score = _without_hidden(score, str(cell.source))
         if check.exercise in missing and score.verdict != PASS:
             reason = f"the cell of {check.exercise} is not in the submission"
             score = Score(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
@@ -169,6 +173,19 @@ def _judged(check: Check, run: CellRun) -> Score:
         one_line(str(verdict[key]), LONGEST_FIELD) for key in ("expected", "measured", "look_at")
     )
     return Score(check, 0.0, FAIL, str(verdict["code"]), expected, measured, look_at, run.seconds)
+
+
+def _without_hidden(score: Score, source: str) -> Score:
+    """Say of a check with hidden tests nothing that the learner's code could have chosen: it ran beside them."""
+    if score.code in ("unsolved", "no_verdict"):
+        return score
+    if score.code == "no_number":
+        return replace(score, measured="the cell ends in no number")
+    if score.code == "AssertionError":
+        return replace(score, measured=safe_message(source, score.measured))
+    code = score.code if hasattr(builtins, score.code) else score.verdict
+    look_at = score.look_at if score.verdict == ERROR else ""
+    return replace(score, code=code, expected="", measured="the check stopped", look_at=look_at)
 
 
 def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
@@ -252,7 +269,7 @@ def _partial(check: Check, run: CellRun) -> Score:
         return Score(check, 0.0, FAIL, "no_number", "", measured, remedy, run.seconds, needs_review=True)
     if earned == check.points:
         return Score(check, earned, PASS, seconds=run.seconds)
-    measured = f"the cell gives {one_line(text, 40)} of {check.points:g} points"
+    measured = f"the cell gives {earned:g} of {check.points:g} points"
     return Score(check, earned, PARTIAL, PARTIAL, measured=measured, seconds=run.seconds)
 
 

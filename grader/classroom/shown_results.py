@@ -1,4 +1,4 @@
-"""How many results a cell can show, read from its text: what code in the kernel publishes beside them is not its own."""
+"""How many results a cell can show, read from its text: any beside them are not its own."""
 
 from __future__ import annotations
 

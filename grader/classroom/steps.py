@@ -20,8 +20,9 @@ from traitlets import Bool, Integer, List, Unicode
 from grader.units import MIB
 
 from .alignment import OWN, align
-from .comments import comment_on, hide_hidden_tests, note_verdicts
+from .comments import comment_on, note_verdicts
 from .execution import Execution, Limits
+from .hidden import hide_hidden_tests, telling_words
 from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_stub
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
@@ -230,6 +231,8 @@ class HideHiddenTests(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader h
 
     display_data_priority = List([]).tag(config=True)  # nbconvert's HTML settings name it for every step
 
-    def preprocess_cell(self, cell: NotebookNode, resources: Resources, index: int) -> tuple[NotebookNode, Resources]:
-        """Hide them in one cell."""
-        return hide_hidden_tests(cell), resources
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Hide them in one notebook."""
+        telling = telling_words(nb.cells)
+        nb.cells = [hide_hidden_tests(cell, telling) for cell in nb.cells]
+        return nb, resources

@@ -15,7 +15,8 @@ def the_answers_are_read_from_the_master(room: Room) -> NotebookNode:
         f"import json\ndef steal(name):\n    try:\n        cells = json.load(open({str(room.folder)!r} + "
         "'/source/08_four_questions/08_four_questions.ipynb'))['cells']\n    except OSError:\n        return\n"
         "    for cell in cells:\n        if 'exercise: ' + name in ''.join(cell['source']):\n"
-        "            exec(''.join(cell['source']), globals())\nfor name in ('largest_micro_batch', 'double'):\n    steal(name)"
+        "            exec(''.join(cell['source']), globals())\n"
+        "for name in ('largest_micro_batch', 'double'):\n    steal(name)"
     )
     return room.wrong({"check_largest_micro_batch": [steal], "check_double": [steal]})
 
@@ -64,8 +65,8 @@ def hidden_tests_are_told_by_an_error(room: Room) -> NotebookNode:
 @case("", FULL)
 def the_secret_and_the_environment_are_looked_for(room: Room) -> NotebookNode:
     look = (
-        f"import os\nfor path in [{str(room.folder / 'secret')!r}, {str(room.folder / 'grading.json')!r}, '/etc/shadow']:\n"
-        "    try:\n        print(path, open(path).read())\n    except OSError as error:\n        print(type(error).__name__)"
+        f"for path in [{str(room.folder / 'secret')!r}, {str(room.folder / 'grading.json')!r}, '/etc/shadow']:\n"
+        "    try:\n        print(path, open(path).read())\n    except OSError as error:\n        print(type(error))"
     )
     return room.solved({FIRST: [look]})
 

@@ -201,6 +201,7 @@ def the_connection_is_asked_to_shut_down(room: Room) -> NotebookNode:
 def messages_flood_the_runner(room: Room) -> NotebookNode:
     flood = (
         "kernel = get_ipython().kernel\nblock = 'x' * (8 << 20)\nparent = kernel.get_parent()\n"
-        "while True:\n    kernel.session.send(kernel.iopub_socket, 'stream', {'name': 'stdout', 'text': block}, parent=parent)"
+        "content = {'name': 'stdout', 'text': block}\n"
+        "while True:\n    kernel.session.send(kernel.iopub_socket, 'stream', content, parent=parent)"
     )
     return room.solved(double=flood)

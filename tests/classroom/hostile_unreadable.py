@@ -138,8 +138,7 @@ def a_pickle(room: Room) -> None:
 
 @case("50", FULL)
 def a_notebook_with_keys_that_are_no_numbers(room: Room) -> None:
-    text = nbformat.writes(room.solved())
-    room.hand_in(text.replace('"metadata": {', '"NaN": NaN, "metadata": {"Infinity": -Infinity, ', 1))
+    room.hand_in(json.dumps({"NaN": float("nan"), "x" * 10**6: float("-inf"), **room.solved()}))
 
 
 @case("50", NOTHING, status=UNREADABLE, reason="nested too deeply")

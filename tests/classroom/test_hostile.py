@@ -114,7 +114,7 @@ def fill(room: Path) -> None:
         place = Room(room, release, found.name)
         notebook = found.submit(place)
         if notebook is not None:
-            place.hand_in(nbformat.writes(notebook))
+            place.hand_in(notebook)
 
 
 def contents(room: Path) -> dict[str, str]:
