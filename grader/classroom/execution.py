@@ -96,7 +96,7 @@ class Execution:
         sandbox: The level of the sandbox in which they ran.
         is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
         notes: What the instructor may want to know; no note costs a point.
-        replaced: Functions of the lesson's own modules that the notebook replaced by others.
+        replaced: What checks in the kernel rest on and the notebook replaced: the lesson's own modules, and others.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)

@@ -39,7 +39,22 @@ TORCH_FUNCTIONS = (
 
 def foreign_hooks(shell: Any) -> dict[str, str]:
     """Return the hooks that are no library's: where each is set, and a digest of its code."""
-    return {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    hooks = {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    return hooks | {f"file {os.path.relpath(path)}": _file_digest(path) for path in _own_files()}
+
+
+def _own_files() -> list[str]:
+    """Return the files of imported modules that lie beside the notebook."""
+    paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
+
+
+def _file_digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:

@@ -28,7 +28,7 @@ from .execution import CHANGED, DIED, FINISHED, OK, STUCK, TIMEOUT  # noqa: E402
 from .master import checks_of, needs_loopback  # noqa: E402
 from .notebook_client import CappedClient  # noqa: E402
 from .step_signals import StepSignals  # noqa: E402
-from .tampering import canary_returns, hook_notes, probe_hooks, replaced_helpers, run_control  # noqa: E402
+from .tampering import canary_returns, hook_notes, probe_hooks, replaced_evidence, run_control  # noqa: E402
 from .worker_memory import bound_memory, free_memory  # noqa: E402
 
 LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
@@ -104,7 +104,7 @@ class NotebookRun:
         after = await probe_hooks(self.client)
         for note in hook_notes(self.hooks, after):
             self.emit({"note": note})
-        self.emit({"replaced": replaced_helpers(self.hooks, after)})
+        self.emit({"replaced": replaced_evidence(self.hooks, after, self.folder)})
 
     async def _run_cells(self) -> tuple[str, str]:
         """Run every cell; return how that ended, and the deaths on the way."""

@@ -94,7 +94,7 @@ def modules_of_ones_own_are_handed_in(room: Room) -> NotebookNode:
     return room.wrong()
 
 
-@case("35", NOTHING, verdicts={2: "tampered"}, reason="helper.check_equal")
+@case("35", NOTHING, verdicts={2: "tampered"}, reason="helper.py")
 def a_module_is_written_beside_the_notebook(room: Room) -> NotebookNode:
     write = (
         "import importlib, pathlib, sys\ntext = 'def check_equal(measured, expected):\\n    pass\\n'\n"

@@ -176,7 +176,7 @@ def a_number_without_end_is_computed(room: Room) -> NotebookNode:
     return room.solved(double=answer("double", "    return 9 ** 9 ** 9"))
 
 
-@case("", SECOND_LOST, reason="RecursionError")
+@case("", SECOND_LOST)
 def recursion_without_end(room: Room) -> NotebookNode:
     return room.solved(double=answer("double", "    return double(number)"))
 
@@ -197,11 +197,11 @@ def the_connection_is_asked_to_shut_down(room: Room) -> NotebookNode:
     return room.solved({"": [stop]})
 
 
-@case("", SECOND_LOST)
+@case("", FULL)
 def messages_flood_the_runner(room: Room) -> NotebookNode:
     flood = (
         "kernel = get_ipython().kernel\nblock = 'x' * (8 << 20)\nparent = kernel.get_parent()\n"
         "content = {'name': 'stdout', 'text': block}\n"
         "while True:\n    kernel.session.send(kernel.iopub_socket, 'stream', content, parent=parent)"
     )
-    return room.solved(double=flood)
+    return room.solved({"": [flood]})
