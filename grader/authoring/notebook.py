@@ -16,9 +16,8 @@ from .source import SourceCell
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE_INFO = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"}
-KEPT_TAGS = (
-    "further",
-)  # it tells core from further points in a class's own master; the other tags serve the build only
+# What a class's own master needs: where further points begin, and which checks need a network of one machine.
+KEPT_TAGS = ("further", "needs-loopback")
 ID_CHARACTERS = 8
 SCHEMA_VERSION = 3
 

@@ -13,7 +13,8 @@ from .source import BEGIN, END, SourceCell
 
 STEM = re.compile(r"\d{2}_[a-z][a-z0-9]*(_[a-z0-9]+)*")
 CELL_KEYS = frozenset({"exercise", "check", "points", "tags"})
-TAGS = frozenset({"given", "hint", "further"})
+NEEDS_LOOPBACK = "needs-loopback"
+TAGS = frozenset({"given", "hint", "further", NEEDS_LOOPBACK})
 IDENTITY_LINE = re.compile(r"^# (exercise|check): ")
 COLAB = re.compile(r"colab\.research\.google\.com|google\.colab")
 IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -64,6 +65,8 @@ def _kind_faults(cell: SourceCell) -> Iterator[Fault]:
         yield cell.line, "a cell is both exercise and check", "Split it into two cells"
     if cell.is_given and (cell.exercise or cell.check):
         yield cell.line, "a given cell is an exercise or a check", "Take the tag 'given' off"
+    if NEEDS_LOOPBACK in cell.tags and not cell.check:
+        yield cell.line, f"the tag '{NEEDS_LOOPBACK}' on a cell that is no check", "Move it to the check cell"
     if "points" in cell.keys and not cell.check:
         yield cell.line, "points on a cell that is no check", "Move them to the check cell"
     if cell.kind not in ("code", "markdown"):

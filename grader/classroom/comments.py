@@ -9,12 +9,9 @@ from typing import Any
 from nbformat.notebooknode import NotebookNode
 
 from .execution import TAMPERED, UNDECIDED
-from .master import is_answer, is_graded, nbgrader_metadata
-from .scoring import MANUAL, PASS, Score
-from .storage import one_line
+from .master import nbgrader_metadata
+from .scoring import MANUAL, NOT_GRADABLE, PASS, Score
 
-HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(?:END HIDDEN TESTS[^\n]*(?:\n|\Z)|\Z)", re.DOTALL | re.MULTILINE)
-MARK_SCHEME = re.compile(r"^[^\n]*BEGIN MARK SCHEME.*?(?:END MARK SCHEME[^\n]*(?:\n|\Z)|\Z)", re.DOTALL | re.MULTILINE)
 FIELDS = (("expected", "expected"), ("measured", "measured"), ("look at ", "look_at"))
 AUTOMATIC = re.compile(r"`\w+`: [\d.]+ of [\d.]+ points \(")  # how a comment begins that no person wrote
 EXPECTED = {
@@ -35,7 +32,7 @@ def comment_on(scores: Sequence[Score]) -> str | None:
     for score in scores:
         if score.verdict in (PASS, MANUAL):
             continue
-        if score.verdict in (TAMPERED, UNDECIDED):
+        if score.verdict in (TAMPERED, UNDECIDED, NOT_GRADABLE):
             parts.append(f"`{score.check.name}`: no points yet: a person looks at this check")
             continue
         points = f"{score.points or 0:g} of {score.check.points:g} points"
@@ -75,17 +72,3 @@ def note_verdicts(notebook: NotebookNode, scores: Sequence[Score], key: str) -> 
                 **said,
             }
     return notebook
-
-
-def hide_hidden_tests(cell: NotebookNode) -> NotebookNode:
-    """Cut hidden tests and mark schemes from a cell of the master, and from the traceback that would show them."""
-    if is_answer(cell) and not cell.metadata.nbgrader.get("task"):
-        return cell
-    shown = MARK_SCHEME.sub("", HIDDEN.sub("", cell.source))
-    if shown == cell.source or not is_graded(cell):
-        return cell
-    cell.source = shown.rstrip("\n")
-    for output in cell.get("outputs", []):
-        if output.output_type == "error":
-            output.traceback = [one_line(f"{output.ename}: {output.evalue}")]
-    return cell

@@ -19,10 +19,11 @@ from grader.units import MIB
 
 from .forked import ForkServerError
 from .sandbox.choice import make_confinement, run_folder
-from .sandbox.confinement import NONE, Bounds
+from .sandbox.confinement import NONE, WITH_LOOPBACK, Bounds
 from .workers import Worker, fork_worker, start_worker
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
+STUCK = "stuck"  # a cell that cannot be interrupted
 CHANGED = "changed"  # the kernel no longer runs what it is sent
 TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to look at
 FINISHED = "finished"
@@ -96,6 +97,7 @@ class Execution:
         is_final: Whether another run would end alike; False where the machine failed, and such a run is not kept.
         notes: What the instructor may want to know; no note costs a point.
         peak_bytes: The most memory that its kernel held, shared pages included; None where that cannot be read.
+        replaced: What checks in the kernel rest on and the notebook replaced: the lesson's own modules, and others.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
@@ -106,6 +108,7 @@ class Execution:
     is_final: bool = True
     notes: list[str] = field(default_factory=list)
     peak_bytes: int | None = None
+    replaced: list[str] = field(default_factory=list)
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""
@@ -178,7 +181,7 @@ def run_apart(
     Raises:
         CannotRun: if no kernel started, twice.
     """
-    job = {"notebook": notebook, "kernel": kernel, **vars(limits)}
+    job = {"notebook": notebook, "kernel": kernel, "has_loopback": sandbox in WITH_LOOPBACK, **vars(limits)}
     for attempt in (1, 2):
         with run_folder() as run:
             confinement = None if sandbox == NONE else make_confinement(sandbox, run, limits.bounds, readable, hidden)
@@ -249,10 +252,17 @@ def _end_kernels(messages: list[dict[str, Any]]) -> None:
 
 def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     cells = {message["cell"]["index"]: CellRun(**message["cell"]) for message in messages if "cell" in message}
+    for index in _told(messages, "doubled"):
+        cells[index] = dataclasses.replace(cells[index], state=CHANGED)
     seconds = round(sum(cell.seconds for cell in cells.values()), 3)
     notes = list(dict.fromkeys(message["note"] for message in messages if "note" in message))
     end = next((message for message in messages if "end" in message), None)
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
         return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
-    return Execution(cells, end["end"], end["reason"], seconds, notes=notes, peak_bytes=end["peak_bytes"])
+    more = {"peak_bytes": end["peak_bytes"], "replaced": _told(messages, "replaced")}
+    return Execution(cells, end["end"], end["reason"], seconds, notes=notes, **more)
+
+
+def _told(messages: list[dict[str, Any]], key: str) -> list[Any]:
+    return [found for message in messages for found in message.get(key, ())]

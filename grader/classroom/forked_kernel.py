@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 
+PACKAGES = ("site-packages", "dist-packages")
 INLINE_BACKEND = "module://matplotlib_inline.backend_inline"
 
 
@@ -24,8 +25,16 @@ def run_kernel(arguments: list[str], *, ready: Callable[[], None]) -> None:
     application = IPKernelApp.instance()
     application.parent_handle = 1  # nobody to watch: the fork server ends the kernel
     application.initialize(arguments)
+    _import_from_folder()
     ready()
     application.start()
+
+
+def _import_from_folder() -> None:
+    """Let modules beside the notebook be imported, as in any kernel; the server's own path has no such place."""
+    packages = (at for at, path in enumerate(sys.path) if os.path.basename(path) in PACKAGES)
+    if "" not in sys.path:
+        sys.path.insert(next(packages, len(sys.path)), "")
 
 
 def _settle_libraries() -> None:

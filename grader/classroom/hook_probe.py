@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import hashlib
+import os
 import sys
 import sysconfig
 import types
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 SHELL_METHODS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "showtraceback")
+DISPLAY_METHODS = ("__call__", "compute_format_data", "write_format_data", "finish_displayhook")
 TORCH_FUNCTIONS = (
     "torch.allclose",
     "torch.equal",
@@ -38,7 +40,22 @@ TORCH_FUNCTIONS = (
 
 def foreign_hooks(shell: Any) -> dict[str, str]:
     """Return the hooks that are no library's: where each is set, and a digest of its code."""
-    return {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    hooks = {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    return hooks | {f"file {os.path.relpath(path)}": _file_digest(path) for path in _own_files()}
+
+
+def _own_files() -> list[str]:
+    """Return the files of imported modules that lie beside the notebook."""
+    paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
+
+
+def _file_digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
 
 
 def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
@@ -50,15 +67,34 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
             yield f"callbacks of {event}", callback
     for name in SHELL_METHODS:
         yield f"the shell's {name}", getattr(shell, name)
+    for name in DISPLAY_METHODS:
+        yield "the shell's display of results", getattr(type(shell.displayhook), name, None)
+    yield "the kernel's messages", shell.kernel.session.send
     yield "the shell's exception handler", shell.CustomTB if shell.custom_exceptions else None
     for name, value in list(vars(builtins).items()):
         yield f"builtins.{name}", value
     for name in TORCH_FUNCTIONS:
         yield name, _named(name)
+    yield from _of_modules(shell)
+
+
+def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of this project's modules, and what stands in for those beside the notebook."""
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".")[0] == "grader":
             for name, value in list(vars(module).items()):
                 yield f"{module_name}.{name}", value if isinstance(value, types.FunctionType) else None
+        elif str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+            yield from _helpers(shell, module_name, module)
+
+
+def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of a module that lies beside the notebook, where other code stands in their place."""
+    for name, value in list(vars(module).items()):
+        for found in (value, shell.user_ns.get(name)):
+            code = getattr(found, "__code__", None)
+            if code is not None and code.co_filename != module.__file__:
+                yield f"helper {module_name}.{name}", found
 
 
 def _named(path: str) -> Any:

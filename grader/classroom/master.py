@@ -16,8 +16,10 @@ from nbformat.notebooknode import NotebookNode
 from grader.channel import topic_of
 
 from .errors import ClassroomError
+from .shown_results import ANY_NUMBER, shown_results
 
 FURTHER = "further"
+NEEDS_LOOPBACK = "needs-loopback"  # the tag of a check with several ranks
 CHECK_LINE = re.compile(r"^\s*#\s*check:\s*(\w+)")
 
 
@@ -33,6 +35,8 @@ class Check:
         announces_pass: Whether a pass prints a line that begins with "passed: ", as the course's own checks do.
         is_manual: Whether a person gives the points.
         is_judged: Whether its verdict is made outside of the kernel, from what it emits.
+        results: The least and the most results that its cell shows.
+        needs_loopback: Whether it runs only where a sandbox has a network of one machine.
     """
 
     name: str
@@ -42,6 +46,8 @@ class Check:
     announces_pass: bool
     is_manual: bool
     is_judged: bool = False
+    needs_loopback: bool = False
+    results: tuple[int, int] = (0, ANY_NUMBER)
 
 
 def master_path(classroom: Path, lesson: str, notebook: str = "") -> Path:
@@ -130,9 +136,16 @@ def checks_of(master: NotebookNode) -> list[Check]:
                     announces_pass=is_course_check(cell),
                     is_manual=is_answer(cell) or cell.cell_type != "code",
                     is_judged=judged_check(cell) is not None,
+                    needs_loopback=needs_loopback(cell),
+                    results=shown_results(str(cell.source)),
                 )
             )
     return checks
+
+
+def needs_loopback(cell: NotebookNode) -> bool:
+    """Whether a cell needs the network of one machine."""
+    return NEEDS_LOOPBACK in cell.metadata.get("tags", [])
 
 
 def is_course_check(cell: NotebookNode) -> bool:

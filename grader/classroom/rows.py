@@ -10,11 +10,10 @@ from .execution import DIED, NOT_REACHED, TIMEOUT
 from .intake import Submission
 from .master import Check
 from .report import FAILED, GRADED, STOPPED, UNREADABLE, Row
-from .scoring import Score
+from .scoring import NOT_GRADABLE, Score
 from .storage import one_line
 
 LONGEST_REASON = 500
-NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 
 
 def graded_row(submission: Submission, result: dict[str, Any]) -> Row:

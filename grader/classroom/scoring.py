@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
@@ -16,17 +17,21 @@ from .execution import (
     FINISHED,
     NOT_REACHED,
     OK,
+    STUCK,
     TAMPERED,
     TIMEOUT,
     UNDECIDED,
     CellRun,
     Execution,
 )
+from .hidden import has_hidden, safe_message
 from .master import Check, checks_of, nbgrader_metadata
 from .partial import partial_points
+from .sandbox.confinement import WITH_LOOPBACK
 from .storage import one_line
 
 PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
+NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 PASSED = "passed"  # the code of a judge's verdict
 PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
 COURSE_ERROR = "CheckFailed"
@@ -44,7 +49,8 @@ class Score:
         check: The check.
         points: Points earned, between 0 and the check's own; None where a person gives them.
         verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual"; "tampered"
-            or "undecided" where points are withheld until a person has looked.
+            or "undecided" where points are withheld until a person has looked; "not_gradable" where this machine's
+            sandbox cannot run the check.
         code: The misconception, or the kind of error; "" for a pass.
         expected: What the check expected.
         measured: What it measured, or what went wrong.
@@ -98,7 +104,12 @@ def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequen
         if check.is_manual:
             scores.append(_manual(check, cell))
             continue
+        if check.needs_loopback and execution.sandbox not in WITH_LOOPBACK and check.exercise not in missing:
+            scores.append(_not_gradable(check, execution.sandbox))
+            continue
         score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
+        if score.verdict in (FAIL, ERROR) and has_hidden(str(cell.source)):
+            score = _without_hidden(score, str(cell.source))
         if check.exercise in missing and score.verdict != PASS:
             reason = f"the cell of {check.exercise} is not in the submission"
             score = Score(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
@@ -125,16 +136,28 @@ def _score_check(check: Check, run: CellRun | None, execution: Execution, answer
     if error is not None or run.state == ERROR:
         return _failed(check, error or {}, run, answer)
     if run.state == CHANGED:
-        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent")
+        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent, or answered it twice")
     if check.is_judged:
         return _judged(check, run)
     text = "".join(str(output.get("text", "")) for output in run.outputs if output.get("name") == "stdout")
     if check.announces_pass and not PASSED_LINE.search(text):
         return _no_verdict(check, run)
     score = Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
-    if score.verdict == PASS and _control_passes(check, run):
-        return _withheld(check, run, TAMPERED, "the check passes on the untouched exercise as well")
-    return score
+    fault = _fault_of_evidence(check, run, execution, score.points) if score.points else ""
+    return _withheld(check, run, TAMPERED, fault) if fault else score
+
+
+def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points: float) -> str:
+    """Return why what a check shows in the kernel is no evidence; "" if nothing speaks against it."""
+    results = sum(output["output_type"] == "execute_result" for output in run.outputs)
+    least, most = check.results
+    if not check.announces_pass and not least <= results <= most:
+        return f"the cell shows {results} results, where its text shows {least if results < least else most}"
+    if execution.replaced:
+        return f"the notebook replaces {', '.join(execution.replaced[:3])}"
+    if run.control is not None and run.control["state"] in (DIED, STUCK, TIMEOUT):
+        return "the kernel did not answer after the check"
+    return "the check passes on the untouched exercise as well" if _control_earns(check, run, points) else ""
 
 
 def _judged(check: Check, run: CellRun) -> Score:
@@ -152,20 +175,39 @@ def _judged(check: Check, run: CellRun) -> Score:
     return Score(check, 0.0, FAIL, str(verdict["code"]), expected, measured, look_at, run.seconds)
 
 
+def _without_hidden(score: Score, source: str) -> Score:
+    """Say of a check with hidden tests nothing that the learner's code could have chosen: it ran beside them."""
+    if score.code in ("unsolved", "no_verdict"):
+        return score
+    if score.code == "no_number":
+        return replace(score, measured="the cell ends in no number")
+    if score.code == "AssertionError":
+        return replace(score, measured=safe_message(source, score.measured))
+    code = score.code if hasattr(builtins, score.code) else score.verdict
+    look_at = score.look_at if score.verdict == ERROR else ""
+    return replace(score, code=code, expected="", measured="the check stopped", look_at=look_at)
+
+
 def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
     """Withhold the points until a person has looked."""
     measured = one_line(reason, LONGEST_FIELD)
     return Score(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
 
 
-def _control_passes(check: Check, run: CellRun) -> bool:
-    """Whether the check gave full points to the untouched exercise too."""
+def _not_gradable(check: Check, level: str) -> Score:
+    """Leave the points to a person: the check was not run, since no answer could pass it at this level."""
+    measured = f"it needs a loopback, which the sandbox {level} does not have"
+    return Score(check, None, NOT_GRADABLE, NOT_GRADABLE, measured=measured, needs_review=True)
+
+
+def _control_earns(check: Check, run: CellRun, points: float) -> bool:
+    """Whether the check gave the untouched exercise as many points as the answer."""
     control = run.control
     if control is None or control["state"] != OK:
         return False
     if check.announces_pass:
         return bool(PASSED_LINE.search(control["text"]))
-    return control["result"] is None or partial_points(control["result"], check.points) == check.points
+    return control["result"] is None or (partial_points(control["result"], check.points) or 0.0) >= points
 
 
 def _no_verdict(check: Check, run: CellRun) -> Score:
@@ -227,7 +269,7 @@ def _partial(check: Check, run: CellRun) -> Score:
         return Score(check, 0.0, FAIL, "no_number", "", measured, remedy, run.seconds, needs_review=True)
     if earned == check.points:
         return Score(check, earned, PASS, seconds=run.seconds)
-    measured = f"the cell gives {one_line(text, 40)} of {check.points:g} points"
+    measured = f"the cell gives {earned:g} of {check.points:g} points"
     return Score(check, earned, PARTIAL, PARTIAL, measured=measured, seconds=run.seconds)
 
 

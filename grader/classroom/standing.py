@@ -12,7 +12,7 @@ from .counted import Parts, counted_parts
 from .errors import told_errors
 from .received import received_times
 from .report import FAILED, Row
-from .rows import NOT_GRADABLE
+from .scoring import NOT_GRADABLE
 from .storage import one_line
 
 BY_HAND = "points by hand: "  # what a comment says of an override, between the check and the reason

@@ -20,13 +20,14 @@ from traitlets import Bool, Integer, List, Unicode
 from grader.units import MIB
 
 from .alignment import OWN, align
-from .comments import comment_on, hide_hidden_tests, note_verdicts
+from .comments import comment_on, note_verdicts
 from .execution import Execution, Limits
+from .hidden import hide_hidden_tests, telling_words
 from .jobs import Job, read_support, run_job
 from .master import master_path, nbgrader_metadata, read_stub
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from .sandbox.confinement import AUTO, Bounds
-from .scoring import Score, score_notebook, unreadable_scores
+from .scoring import NOT_GRADABLE, Score, score_notebook, unreadable_scores
 from .seeds import classroom_secret, lesson_seed
 from .servers import can_fork
 
@@ -209,7 +210,7 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
         name = cell.metadata.nbgrader["grade_id"]
         score = self._scores[name]
         grade = self.gradebook.find_grade(name, self.notebook_id, self.assignment_id, self.student_id)
-        grade.auto_score = score.points
+        grade.auto_score = 0.0 if score.verdict == NOT_GRADABLE else score.points
         grade.needs_manual_grade = grade.manual_score is not None or score.points is None or score.needs_review
         given = grade.manual_score if grade.manual_score is not None else (score.points or 0.0)
         self._final[name] = float(given + (grade.extra_credit or 0.0))
@@ -230,6 +231,8 @@ class HideHiddenTests(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader h
 
     display_data_priority = List([]).tag(config=True)  # nbconvert's HTML settings name it for every step
 
-    def preprocess_cell(self, cell: NotebookNode, resources: Resources, index: int) -> tuple[NotebookNode, Resources]:
-        """Hide them in one cell."""
-        return hide_hidden_tests(cell), resources
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        """Hide them in one notebook."""
+        telling = telling_words(nb.cells)
+        nb.cells = [hide_hidden_tests(cell, telling) for cell in nb.cells]
+        return nb, resources

@@ -7,6 +7,7 @@ it must not pass. Both catch common tricks; only what is judged outside is sound
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
 import secrets
 from pathlib import Path
@@ -18,6 +19,8 @@ from .execution import OK
 from .notebook_client import CappedClient, printed_text
 
 LONGEST_TEXT = 1000
+HELPER, FILE = "helper ", "file "  # how the probe's places begin that are of modules beside the notebook
+DISPLAY = "the shell's display of results"
 PROBE = Path(__file__).with_name("hook_probe.py").read_text(encoding="utf-8")
 # In one namespace of their own, so that they leave no name in the learner's.
 RUN_PROBE = """\
@@ -81,11 +84,29 @@ async def probe_hooks(client: CappedClient) -> dict[str, str]:
 
 def hook_notes(before: dict[str, str], after: dict[str, str]) -> list[str]:
     """Return what the instructor may want to know of hooks that changed while the notebook ran."""
-    changed = sorted(place for place in before.keys() | after.keys() if before.get(place) != after.get(place))
+    places = [place for place in before.keys() | after.keys() if not place.startswith((HELPER, FILE))]
+    changed = sorted(place for place in places if before.get(place) != after.get(place))
     if not changed:
         return []
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     return [f"the notebook changes {', '.join(changed[:3])}{more}"[:LONGEST_TEXT]]
+
+
+def replaced_evidence(before: dict[str, str], after: dict[str, str], folder: str) -> list[str]:
+    """Return what checks in the kernel rest on and the notebook replaced: they are no evidence then.
+
+    Args:
+        before: What `probe_hooks` returned before the first cell.
+        after: The same after the last one.
+        folder: The lesson's files as they were handed to the kernel.
+    """
+    changed = [at for at in sorted(after) if before.get(at) != after[at]]
+    replaced = [at.removeprefix(HELPER) for at in changed if at.startswith(HELPER) or at == DISPLAY]
+    for at in changed:
+        path = Path(folder, at.removeprefix(FILE))
+        if at.startswith(FILE) and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != after[at]:
+            replaced.append(at.removeprefix(FILE))
+    return replaced
 
 
 def names_defined(stub: str) -> list[str]:

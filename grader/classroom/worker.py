@@ -24,11 +24,12 @@ from nbformat.notebooknode import NotebookNode  # noqa: E402
 from grader.channel import KERNEL, STEPS_VARIABLE  # noqa: E402
 
 from .alignment import STUB  # noqa: E402
-from .execution import CHANGED, DIED, FINISHED, OK, TIMEOUT  # noqa: E402
-from .master import checks_of  # noqa: E402
-from .notebook_client import STUCK, CappedClient  # noqa: E402
+from .execution import CHANGED, DIED, FINISHED, OK, STUCK, TIMEOUT  # noqa: E402
+from .master import checks_of, needs_loopback  # noqa: E402
+from .notebook_client import CappedClient  # noqa: E402
 from .step_signals import StepSignals  # noqa: E402
-from .tampering import canary_returns, hook_notes, probe_hooks, run_control  # noqa: E402
+from .tampering import canary_returns, hook_notes, probe_hooks, replaced_evidence, run_control  # noqa: E402
+from .worker_memory import bound_memory, free_memory  # noqa: E402
 
 LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
 MOST_DEATHS = 3  # of kernels, before the rest of a notebook is given up
@@ -51,9 +52,11 @@ class NotebookRun:
         self.folder = str(job["folder"])
         self.cell_seconds = int(job["cell_seconds"])
         self.notebook_seconds = int(job["notebook_seconds"])
+        self.has_loopback = bool(job["has_loopback"])
         self.deadline = 0.0
         self.signals = StepSignals.open()
         self.hooks: dict[str, str] = {}
+        self.requests: dict[int, str] = {}  # of graded cells, by their place
         self.client = CappedClient(
             nbformat.reads(job["notebook"], as_version=4),
             kernel_name=job["kernel"],
@@ -86,6 +89,7 @@ class NotebookRun:
             else:
                 with contextlib.suppress(Exception):
                     await self.client.km.shutdown_kernel(now=True)
+        self.emit({"doubled": [at for at, request in self.requests.items() if self.client.was_answered_twice(request)]})
         self.emit({"end": end, "reason": reason, "peak_bytes": self.signals.most_bytes if self.signals else None})
 
     async def _greet_kernel(self) -> None:
@@ -95,18 +99,21 @@ class NotebookRun:
         await self.client.async_wait_for_reply(self.client.kc.execute(PREAMBLE, silent=True))
         if self.signals is not None:
             self.signals.end_introduction()
+        bound_memory()
         self.hooks = await probe_hooks(self.client)
 
     async def _compare_hooks(self) -> None:
-        for note in hook_notes(self.hooks, await probe_hooks(self.client)):
+        after = await probe_hooks(self.client)
+        for note in hook_notes(self.hooks, after):
             self.emit({"note": note})
+        self.emit({"replaced": replaced_evidence(self.hooks, after, self.folder)})
 
     async def _run_cells(self) -> tuple[str, str]:
         """Run every cell; return how that ended, and the deaths on the way."""
         good: list[NotebookNode] = []
         deaths: list[str] = []
         for index, cell in enumerate(list(self.client.nb.cells)):
-            if cell.cell_type != "code" or not cell.source.strip():
+            if cell.cell_type != "code" or not cell.source.strip() or (needs_loopback(cell) and not self.has_loopback):
                 continue
             if time.monotonic() >= self.deadline:
                 deaths.append(f"all cells together took longer than {self.notebook_seconds} s, before {_place(cell)}")
@@ -136,6 +143,7 @@ class NotebookRun:
         if _is_graded(cell):
             told["observations"] = list(self.client.observations)
             told["steps"] = self.signals.take() if self.signals is not None else None
+            self.requests[index] = self.client.request
         after = state
         if state == OK and is_canary_back:
             told["control"] = await self._control(cell)
@@ -158,6 +166,7 @@ class NotebookRun:
             Whether a kernel stands for the rest of the notebook.
         """
         while deaths <= MOST_DEATHS:
+            free_memory()
             await self.client.km.restart_kernel(now=True)
             await self.client.kc.wait_for_ready(timeout=self.client.startup_timeout)
             await self._greet_kernel()

@@ -125,8 +125,14 @@ def from_colab(notebook: NotebookNode) -> NotebookNode:
     return lost
 
 
-def hand_in(classroom: Path, student: str, content: NotebookNode | str | bytes, name: str = f"{LESSON}.ipynb") -> Path:
-    path = classroom / "submitted" / student / LESSON / name
+def hand_in(
+    classroom: Path,
+    student: str,
+    content: NotebookNode | str | bytes,
+    name: str = f"{LESSON}.ipynb",
+    lesson: str = LESSON,
+) -> Path:
+    path = classroom / "submitted" / student / lesson / name
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, bytes):
         path.write_bytes(content)

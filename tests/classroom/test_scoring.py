@@ -157,10 +157,12 @@ def test_withheld_points_wait_for_a_person(outcome: str) -> None:
         ("check_double", {"state": "ok", "text": "", "result": None}, False),
         ("check_triple", {"state": "ok", "text": "", "result": None}, True),
         ("check_triple", {"state": "error", "text": "", "result": None}, False),
-        ("check_triple", {"state": "timeout", "text": "", "result": None}, False),
+        ("check_triple", {"state": "timeout", "text": "", "result": None}, True),  # perhaps another answered for it
+        ("check_triple", {"state": "died", "text": "", "result": None}, True),
         ("check_guess", {"state": "ok", "text": "", "result": "4.0"}, True),
         ("check_guess", {"state": "ok", "text": "", "result": "99"}, True),
         ("check_guess", {"state": "ok", "text": "", "result": "1.0"}, False),
+        ("check_guess", {"state": "ok", "text": "", "result": None}, True),
     ],
 )
 def test_a_control_that_earns_all_points_withholds_them(check: str, control: dict[str, Any], is_tampered: bool) -> None:
