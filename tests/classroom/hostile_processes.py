@@ -110,7 +110,7 @@ def more_memory_than_there_is(room: Room) -> NotebookNode:
 @case("41", SECOND_LOST, reason="its processes held more than 2,048.0 MiB of memory")
 def processes_that_hold_too_much_together(room: Room) -> NotebookNode:
     hold = (
-        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n"
+        "import os, time\nfor _ in range(3):\n    if os.fork() == 0:\n"
         "        held = bytearray(os.urandom(1 << 20)) * 800\n        time.sleep(60)\ntime.sleep(60)"
     )
     return room.solved(double=hold)
