@@ -28,7 +28,6 @@ OUTPUT_MESSAGES = {"stream", "display_data", "execute_result", "update_display_d
 TIMEOUT_NAME = "CellTimeoutError"
 TIMED_OUT = "lean_training_timed_out"  # only in the reply that nbclient makes up itself
 HEARING_SECONDS = 0.1
-MOST_COUNTED = 100_000  # messages whose number is remembered; a flood must not fill the memory
 
 SETTINGS = {
     "interrupt_on_timeout": True,
@@ -60,6 +59,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         self.reply: dict[str, Any] = {}
         self.reply_header: dict[str, Any] = {}
         self.observations: list[str | None] = []
+        self._requests: set[str] = set()
         self._answers: Counter[tuple[str, str]] = Counter()
 
     def _keep_reply(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, Any]) -> None:
@@ -111,9 +111,20 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             self.kc.start_channels()
             await asyncio.wait_for(_hears_kernel(self.kc), self.startup_timeout)
             self.kc.allow_stdin = False
+        self._remember_requests()
         for channel in (self.kc.iopub_channel, self.kc.shell_channel):
             self._count(channel)
         return self.kc
+
+    def _remember_requests(self) -> None:
+        execute = self.kc.execute
+
+        def execute_and_remember(*arguments: Any, **settings: Any) -> str:
+            request = str(execute(*arguments, **settings))
+            self._requests.add(request)
+            return request
+
+        self.kc.execute = execute_and_remember
 
     def _count(self, channel: Any) -> None:
         """Count what a channel brings of each request's end, also where it comes too late to be read."""
@@ -123,8 +134,9 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             message = await receive(*arguments, **settings)
             kind = message["msg_type"]
             ends = kind == "execute_reply" or message["content"].get("execution_state") == "idle"
-            if ends and len(self._answers) < MOST_COUNTED:
-                self._answers[str(message["parent_header"].get("msg_id")), kind] += 1
+            request = str(message["parent_header"].get("msg_id"))
+            if ends and request in self._requests:  # others would fill the memory
+                self._answers[request, kind] += 1
             return message
 
         channel.get_msg = receive_and_count

@@ -11,6 +11,8 @@ from nbgrader.utils import compute_checksum
 
 from grader.authoring.lesson import build_master, build_release, lesson_points
 from grader.authoring.notebook import notebook_text
+from grader.classroom.alignment import align
+from grader.classroom.master import checks_of, untouched
 
 
 def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:
@@ -113,3 +115,14 @@ def test_points_tell_core_from_further(source: Path) -> None:
     assert points[0] == {"check": "check_sum", "exercise": "add", "points": 2, "is_further": False}
     assert [entry["check"] for entry in points if entry["is_further"]] == ["check_last"]
     assert len(points) == toy.LESSON.count("check=")
+
+
+def test_a_check_keeps_the_tag_that_it_needs_a_loopback(source: Path) -> None:
+    key = 'check="check_last" points=3'
+    source.write_text(source.read_text().replace(key, f'{key} tags=["needs-loopback"]'))
+    master = build_master(source)
+    (tagged,) = [cell for cell in master.cells if "needs-loopback" in cell.metadata.get("tags", [])]
+    assert tagged.metadata.nbgrader.grade_id == "check_last"
+    assert [check.name for check in checks_of(align(untouched(master), []).notebook) if check.needs_loopback] == [
+        "check_last"
+    ]

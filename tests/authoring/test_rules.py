@@ -45,6 +45,11 @@ FAULTS = {
     "half points": ('"check_last" points=3', '"check_last" points=0.5', "check 'check_last' has points=0.5"),
     "no points": ('"check_last" points=3', '"check_last"', "check 'check_last' has no points"),
     "points elsewhere": ('exercise="double"', 'exercise="double" points=2', "points on a cell that is no check"),
+    "loopback elsewhere": (
+        'exercise="double"',
+        'exercise="double" tags=["needs-loopback"]',
+        "the tag 'needs-loopback' on a cell that is no check",
+    ),
     "no check": ('# %% check="check_double" points=1\ncheck_double(double)\n', "", "exercise 'double' has no check"),
     "header": ("# You will", "# [Open](https://colab.research.google.com/x). You will", "a Colab header in the source"),
     "identity line": (

@@ -81,7 +81,7 @@ def the_class_is_written(room: Room) -> NotebookNode:
 @case("", FULL)
 def the_course_is_written(room: Room) -> NotebookNode:
     write = (
-        "import os, grader, helper\nfor module in (grader, helper, os):\n    try:\n"
+        "import os, grader\nfor module in (grader, os):\n    try:\n"
         "        open(module.__file__, 'a').write('\\n')\n    except OSError:\n        pass"
     )
     return room.solved({FIRST: [write]})
@@ -104,7 +104,12 @@ def a_module_is_written_beside_the_notebook(room: Room) -> NotebookNode:
     return room.wrong({FIRST: [write]})
 
 
-@case("", FULL)
+@case("", (2, 0, 0, 0), verdicts={2: "tampered"}, reason="helper.py")
+def the_helpers_file_is_written(room: Room) -> NotebookNode:
+    return room.solved({FIRST: ["open('helper.py', 'a').write('\\n')"]})
+
+
+@case("", (2, 0, 0, 0), verdicts={2: "tampered"}, reason="helper.py")
 def the_folder_is_emptied(room: Room) -> NotebookNode:
     return room.solved({FIRST: ["import os\nfor name in os.listdir('.'):\n    os.remove(name)"]})
 

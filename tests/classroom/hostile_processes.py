@@ -107,11 +107,13 @@ def more_memory_than_there_is(room: Room) -> NotebookNode:
     return room.solved(double=answer("double", "    return bytearray(3 << 30)"))
 
 
-@case("41", SECOND_LOST, reason="its processes held more than 2,048.0 MiB of memory")
+@case("41", SECOND_LOST)
 def processes_that_hold_too_much_together(room: Room) -> NotebookNode:
     hold = (
-        "import os, time\nfor _ in range(4):\n    if os.fork() == 0:\n"
-        "        held = bytearray(os.urandom(1 << 20)) * 800\n        time.sleep(60)\ntime.sleep(60)"
+        "import os, time\nchildren = []\nfor _ in range(3):\n    child = os.fork()\n    if child == 0:\n"
+        "        held = bytearray(os.urandom(1 << 20)) * 800\n        time.sleep(60)\n        os._exit(0)\n"
+        "    children.append(child)\ntry:\n    time.sleep(60)\nfinally:\n"  # a busy machine interrupts it first
+        "    [os.kill(child, 9) for child in children]"
     )
     return room.solved(double=hold)
 

@@ -25,9 +25,8 @@ IDLE = ("status", {"execution_state": "idle"})
 def answer_for_the_kernel():
     kernel, parent = speak(RESULT, IDLE)
     content = {"status": "ok", "execution_count": 9, "user_expressions": {}, "payload": []}
-    ident = kernel._parent_ident if not isinstance(kernel._parent_ident, dict) else kernel._parent_ident["shell"]
-    stream = kernel.shell_stream
-    kernel.session.send(getattr(stream, "socket", stream), "execute_reply", content, parent=parent, ident=ident)"""
+    ident = kernel._parent_ident["shell"]
+    kernel.session.send(kernel.shell_stream, "execute_reply", content, parent=parent, ident=ident)"""
 
 
 @case("1", NOTHING)

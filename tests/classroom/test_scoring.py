@@ -171,3 +171,19 @@ def test_a_control_that_earns_all_points_withholds_them(check: str, control: dic
     score = next(s for s in score_notebook(MASTER, Execution({run.index: run})) if s.check.name == check)
     assert score.verdict == ("tampered" if is_tampered else "pass")
     assert score.points == (0 if is_tampered else score.check.points)
+
+
+@pytest.mark.parametrize(
+    ("level", "verdict", "points"), [("landlock", "not_gradable", None), ("namespaces", "pass", 3)]
+)
+def test_a_check_that_this_sandbox_cannot_run_waits_for_a_person(
+    level: str, verdict: str, points: float | None
+) -> None:
+    master = build_small_master()
+    master.cells[PLACES["check_triple"]].metadata.tags = ["needs-loopback"]
+    run = CellRun(PLACES["check_triple"], "ok", 0.1, [])
+    score = score_notebook(master, Execution({run.index: run}, sandbox=level))[1]
+    assert (score.verdict, score.points, score.needs_review) == (verdict, points, points is None)
+    assert ("person" in (comment_on([score]) or "")) == (points is None)
+    missing = score_notebook(master, Execution(sandbox=level), ["triple"])[1]
+    assert (missing.points, missing.verdict) == (0, "missing")
