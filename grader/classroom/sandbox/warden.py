@@ -20,6 +20,7 @@ from grader.units import format_bytes
 from .confinement import Bounds
 
 WATCH_SECONDS = 0.5
+COUNT_SECONDS = 0.1  # processes can double many times in half a second
 MOST_OPEN_FILES = 4096
 TOO_MUCH_MEMORY, TOO_MANY_PROCESSES, TOO_LARGE_FILES = (
     121,
@@ -83,7 +84,7 @@ def watch(
     waiting.register(death, select.POLLIN)
     looked = time.monotonic()
     while True:
-        events = dict(waiting.poll(WATCH_SECONDS * 1000))
+        events = dict(waiting.poll(COUNT_SECONDS * 1000))
         if ready in events:
             waiting.unregister(ready)
             if os.read(ready, 1):
@@ -91,9 +92,12 @@ def watch(
         if death in events:
             return _exit_code(process)
         _reap(process)
+        found = list(members())
+        if len(found) > bounds.processes:
+            return TOO_MANY_PROCESSES
         if time.monotonic() - looked >= WATCH_SECONDS:
             looked = time.monotonic()
-            excess = _excess(list(members()), bounds, scratch)
+            excess = _excess(found, bounds, scratch)
             if excess:
                 return excess
 
