@@ -122,6 +122,7 @@ class ForkedProcess:
         self.returncode: int | None = None
         self.is_ready = False
         self.failure = ""
+        self._ended: object = None  # how a confined process ended, as its warden says
         self._text = b""
         self._connection = socket.socket(socket.AF_UNIX)
         request = {"call": call, "arguments": list(arguments), "environment": dict(environment), "folder": folder}
@@ -158,8 +159,10 @@ class ForkedProcess:
     def _take(self, message: Mapping[str, object]) -> None:
         self.is_ready = self.is_ready or bool(message.get("ready"))
         self.failure = self.failure or str(message.get("failed", ""))
+        self._ended = message.get("ended", self._ended)
         if "status" in message or not message:
-            self.returncode = int(str(message.get("status", KILLED)))
+            status = message.get("status", KILLED)
+            self.returncode = int(str(status if self._ended is None else self._ended))
             self._connection.close()
 
     def wait_until_ready(self) -> bool:

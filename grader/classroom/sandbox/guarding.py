@@ -81,7 +81,8 @@ def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell)
         members=lambda: [member for member in warden.others_of_session() if member != keeper],
         scratch=landlock.scratch_folder(confinement),
     )
-    warden.end_session(besides=keeper)
+    tell({"ended": code})
+    os.killpg(0, signal.SIGKILL)  # in one stroke, which no fork escapes: all are of one group, this process too
     return code
 
 

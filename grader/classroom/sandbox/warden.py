@@ -10,7 +10,6 @@ import contextlib
 import os
 import resource
 import select
-import signal
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +20,9 @@ from .confinement import Bounds
 
 WATCH_SECONDS = 0.5
 COUNT_SECONDS = 0.1  # processes can double many times in half a second
+NICENESS = 5  # what watches over a kernel, or talks to it, comes before it
+LOOK_SECONDS = 0.2
+FORKED_ONLY = 0x40  # of a process's flags: it has not become another program since it was forked
 MOST_OPEN_FILES = 4096
 TOO_MUCH_MEMORY, TOO_MANY_PROCESSES, TOO_LARGE_FILES = (
     121,
@@ -52,6 +54,7 @@ def set_limits(bounds: Bounds) -> None:
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
+    os.nice(NICENESS)
     with contextlib.suppress(OSError):  # the first to go, where the machine runs out of memory
         Path("/proc/self/oom_score_adj").write_text("1000")
 
@@ -83,11 +86,13 @@ def watch(
     death = os.pidfd_open(process)
     waiting.register(death, select.POLLIN)
     looked = time.monotonic()
+    shared_bytes = 0
     while True:
         events = dict(waiting.poll(COUNT_SECONDS * 1000))
         if ready in events:
             waiting.unregister(ready)
             if os.read(ready, 1):
+                shared_bytes = _apparent_bytes(process, 0)  # most of it is the server's
                 when_ready()
         if death in events:
             return _exit_code(process)
@@ -97,7 +102,7 @@ def watch(
             return TOO_MANY_PROCESSES
         if time.monotonic() - looked >= WATCH_SECONDS:
             looked = time.monotonic()
-            excess = _excess(found, bounds, scratch)
+            excess = _excess(found, bounds, scratch, shared_bytes)
             if excess:
                 return excess
 
@@ -117,15 +122,33 @@ def _exit_code(process: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _excess(members: list[int], bounds: Bounds, scratch: str) -> int:
+def _excess(members: list[int], bounds: Bounds, scratch: str, shared_bytes: int) -> int:
     if sum(_threads(member) for member in members) > bounds.processes:
         return TOO_MANY_PROCESSES
-    resident = sum(_resident_bytes(member) for member in members)  # at least what is held: shared pages count again
-    if resident > bounds.memory_bytes and sum(map(_held_bytes, members)) > bounds.memory_bytes:
+    if _hold_more(members, bounds.memory_bytes, shared_bytes):
         return TOO_MUCH_MEMORY
     if scratch and _folder_bytes(scratch) > bounds.scratch_bytes:
         return TOO_LARGE_FILES
     return 0
+
+
+def _hold_more(members: list[int], most_bytes: int, shared_bytes: int) -> bool:
+    """Whether processes hold more memory together.
+
+    A quick look counts what forks share once for each of them. Only where that is too much, the shares of the largest
+    are read, which takes Linux long, and the rest is taken to be like them.
+    """
+    apparent = {member: _apparent_bytes(member, shared_bytes) for member in members}
+    if sum(apparent.values()) <= most_bytes:
+        return False
+    began, held, seen = time.monotonic(), 0, 0
+    for member in sorted(apparent, key=lambda process: -apparent[process]):
+        held, seen = held + _held_bytes(member), seen + apparent[member]
+        if held > most_bytes:
+            return True
+        if time.monotonic() - began > LOOK_SECONDS:
+            return held * sum(apparent.values()) > most_bytes * seen
+    return False
 
 
 def all_others() -> list[int]:
@@ -136,16 +159,6 @@ def all_others() -> list[int]:
 def others_of_session() -> list[int]:
     """Return the processes of this session but this one."""
     return [process for process in all_others() if _session(process) == os.getsid(0)]
-
-
-def end_session(*, besides: int) -> None:
-    """Kill the processes of this session but this one and another, until none is left."""
-    while left := [process for process in others_of_session() if process != besides]:
-        for process in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(process, signal.SIGKILL)
-        _reap(0)
-        time.sleep(0.01)
 
 
 def _session(process: int) -> int:
@@ -162,11 +175,14 @@ def _threads(process: int) -> int:
         return 0
 
 
-def _resident_bytes(process: int) -> int:
+def _apparent_bytes(process: int, shared_bytes: int) -> int:
+    """Return the memory that a process has touched, less what one that only forked shares with the server."""
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * _PAGE
-    except (OSError, IndexError):
+        resident, files = map(int, Path(f"/proc/{process}/statm").read_text().split()[1:3])
+        flags = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[6])
+    except (OSError, IndexError, ValueError):
         return 0
+    return max(0, (resident - files) * _PAGE - (shared_bytes if flags & FORKED_ONLY else 0))
 
 
 def _held_bytes(process: int) -> int:
@@ -177,7 +193,7 @@ def _held_bytes(process: int) -> int:
     except FileNotFoundError:
         return 0
     except (OSError, ValueError, IndexError):  # one that hides itself counts in full
-        return _resident_bytes(process)
+        return _apparent_bytes(process, 0)
     return 1024 * (shares.get("Pss_Anon", 0) + shares.get("Pss_Shmem", 0))
 
 
