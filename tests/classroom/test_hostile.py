@@ -26,7 +26,7 @@ from nbgrader.api import Gradebook
 
 from grader.classroom.report import UNREADABLE, Row, read_rows
 from grader.classroom.sandbox import choice
-from grader.classroom.sandbox.confinement import LADDER, WITH_LOOPBACK
+from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
 from grader.classroom.servers import kernel_server
 
 for name in ("hostile_tampering", "hostile_files", "hostile_unreadable"):  # each registers its cases
@@ -40,7 +40,7 @@ pytestmark = [
 LIMITS = "\nc.RunCells.memory_mib = 2048\nc.RunCells.scratch_mib = 64\nc.RunCells.processes = 128\n"
 LIMITS += "c.RunCells.is_forked = True\n"
 FOLDERS: list[Path] = []  # to be removed at the end
-SECONDS = ["--cell-seconds", "4", "--notebook-seconds", "20", "--jobs", "2"]
+SECONDS = {level: ("4", "20") for level in LADDER} | {BUBBLEWRAP: ("12", "60")}  # of a cell, and of all; cold kernels
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,21 @@ class Graded:
     is_source_unchanged: bool
 
 
-@pytest.fixture(scope="module", params=LADDER)
-def graded(request: pytest.FixtureRequest) -> Graded:
-    reason = choice.why_not(request.param, kernel_server().path)
+@pytest.mark.parametrize("level", LADDER)
+def test_a_hostile_class_has_its_right_outcome_and_harms_nothing(level: str) -> None:
+    """One test for each level, since a class is graded as a whole."""
+    reason = choice.why_not(level, kernel_server().path)
     if reason:
-        pytest.skip(f"{request.param}: {reason}")
-    return grade(str(request.param))
+        pytest.skip(f"{level}: {reason}")
+    graded, wrong = grade(level), {}
+    for found in CASES.values():
+        try:
+            has_its_right_outcome(graded, found)
+        except AssertionError as error:
+            wrong[found.name] = str(error)
+    assert wrong == {}
+    for holds in HOLDS:
+        holds(graded)
 
 
 def grade(level: str) -> Graded:
@@ -89,7 +98,9 @@ def grade(level: str) -> Graded:
     before = contents(room)
     mark = uuid.uuid4().hex
     environment = {**os.environ, "TMPDIR": str(temporary), "LEAN_TRAINING_MARK": mark}
-    command = [sys.executable, "-m", "grader", "autograde", str(room), "--sandbox", level, *SECONDS]
+    cell_seconds, notebook_seconds = SECONDS[level]
+    limits = ["--cell-seconds", cell_seconds, "--notebook-seconds", notebook_seconds, "--jobs", "2"]
+    command = [sys.executable, "-m", "grader", "autograde", str(room), "--sandbox", level, *limits]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=800)
     rows = {row.student: row for row in read_rows(room)}
     left = list(left_processes(mark))
@@ -156,8 +167,7 @@ def expected_points(found: Case, level: str) -> list[float | None]:
     return points
 
 
-@pytest.mark.parametrize("found", CASES.values(), ids=CASES)
-def test_each_case_has_its_right_outcome(graded: Graded, found: Case) -> None:
+def has_its_right_outcome(graded: Graded, found: Case) -> None:
     row = graded.rows[found.name]
     told = [(check["points"], check["verdict"], check["reason"]) for check in row.checks]
     assert [check["points"] for check in row.checks] == expected_points(found, graded.level), (told, row.reason)
@@ -171,26 +181,26 @@ def test_each_case_has_its_right_outcome(graded: Graded, found: Case) -> None:
     assert row.sandbox == ("" if found.status == UNREADABLE else graded.level)
 
 
-def test_the_class_is_graded_to_its_end(graded: Graded) -> None:
+def the_class_is_graded_to_its_end(graded: Graded) -> None:
     assert graded.code == 0, graded.said[-2000:]
     assert set(graded.rows) == set(CASES)
     with (graded.room / "marks.csv").open() as file:
         assert sorted(line["student"] for line in csv.DictReader(file)) == sorted(CASES)
 
 
-def test_nothing_is_left(graded: Graded) -> None:
+def nothing_is_left(graded: Graded) -> None:
     assert graded.left_processes == []
     assert graded.left_files == []
     assert not Path("/tmp/hostile-pickle-ran").exists()
     assert not list(graded.room.parent.rglob("escaped.ipynb"))
 
 
-def test_what_the_class_keeps_is_as_it_was(graded: Graded) -> None:
+def what_the_class_keeps_is_as_it_was(graded: Graded) -> None:
     assert graded.is_source_unchanged
     assert (graded.room / "secret").stat().st_mode & 0o777 == 0o600
 
 
-def test_the_gradebook_holds_these_points_and_no_others(graded: Graded) -> None:
+def the_gradebook_holds_these_points_and_no_others(graded: Graded) -> None:
     with Gradebook(f"sqlite:///{graded.room}/gradebook.db") as gradebook:
         for student, row in graded.rows.items():
             (notebook,) = gradebook.find_submission(LESSON, student).notebooks
@@ -203,12 +213,12 @@ def test_the_gradebook_holds_these_points_and_no_others(graded: Graded) -> None:
                 assert grade_of.needs_manual_grade or check["verdict"] != "not_gradable"
 
 
-def test_the_time_of_a_submission_is_the_classrooms_own(graded: Graded) -> None:
+def the_time_of_a_submission_is_the_classrooms_own(graded: Graded) -> None:
     with Gradebook(f"sqlite:///{graded.room}/gradebook.db") as gradebook:
         assert gradebook.find_submission(LESSON, "an_early_time_is_handed_in").timestamp.year > 2001
 
 
-def test_no_student_reads_what_is_hidden(graded: Graded) -> None:
+def no_student_reads_what_is_hidden(graded: Graded) -> None:
     secrets = [*SECRETS, (graded.room / "secret").read_text().strip()]
     for path in [graded.room / "marks.csv", *(graded.room / "feedback").rglob("*.html")]:
         text = path.read_text()
@@ -216,11 +226,22 @@ def test_no_student_reads_what_is_hidden(graded: Graded) -> None:
         assert "<script>alert" not in text
 
 
-def test_where_no_loopback_is_the_mark_waits_for_a_person(graded: Graded) -> None:
+def where_no_loopback_is_the_mark_waits_for_a_person(graded: Graded) -> None:
     row = graded.rows["an_honest_notebook"]
     is_waiting = graded.level not in WITH_LOOPBACK
     assert row.maximum("further") == (0 if is_waiting else 1)
     assert ("check_connect: please look at it" in row.reason) == is_waiting
+
+
+HOLDS = (
+    the_class_is_graded_to_its_end,
+    nothing_is_left,
+    what_the_class_keeps_is_as_it_was,
+    the_gradebook_holds_these_points_and_no_others,
+    the_time_of_a_submission_is_the_classrooms_own,
+    no_student_reads_what_is_hidden,
+    where_no_loopback_is_the_mark_waits_for_a_person,
+)
 
 
 def test_an_orphan_that_holds_a_gpu_ends_with_its_sandbox() -> None:
