@@ -40,7 +40,7 @@ pytestmark = [
 LIMITS = "\nc.RunCells.memory_mib = 2048\nc.RunCells.scratch_mib = 64\nc.RunCells.processes = 128\n"
 LIMITS += "c.RunCells.is_forked = True\n"
 FOLDERS: list[Path] = []  # to be removed at the end
-SECONDS = ["--cell-seconds", "4", "--notebook-seconds", "20", "--jobs", "2"]
+SECONDS = ["--cell-seconds", "4", "--notebook-seconds", "30", "--jobs", "2"]
 
 
 @dataclass(frozen=True)

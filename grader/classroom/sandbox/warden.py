@@ -114,7 +114,8 @@ def _exit_code(process: int) -> int:
 
 
 def _excess(members: list[int], bounds: Bounds, scratch: str) -> int:
-    if sum(_threads(member) for member in members) > bounds.processes:
+    # A fork bomb leaves this process little time: what costs least is asked first.
+    if len(members) > bounds.processes or sum(map(_threads, members)) > bounds.processes:
         return TOO_MANY_PROCESSES
     resident = sum(_resident_bytes(member) for member in members)  # at least what is held: shared pages count again
     if resident > bounds.memory_bytes and sum(map(_held_bytes, members)) > bounds.memory_bytes:
