@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_class import fill, make_room
+from small_class import NewRoom, fill, make_room
 
 from grader.classroom.grading import Grading, grade_class
 from grader.classroom.report import Row
-
-NewRoom = Callable[[], Path]
 
 
 @pytest.fixture(scope="session")

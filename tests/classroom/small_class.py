@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -12,6 +13,7 @@ from small_course import LESSON, answer, build_small_master, cell_of, code, from
 
 from grader.classroom.folder import make_classroom
 
+NewRoom = Callable[[], Path]  # makes another classroom of the small lesson
 BLANK_LATER_CELLS = "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])"
 NOISY = """\
 # exercise: double

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from conftest import NewRoom
-from small_class import NOISY, release_of, with_cell
+from small_class import NOISY, NewRoom, release_of, with_cell
 from small_course import LESSON, answer, code, hand_in, solved
 
 from grader.__main__ import main

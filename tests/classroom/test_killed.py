@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import NewRoom
-from small_class import NOISY, release_of, with_cell
+from small_class import NOISY, NewRoom, release_of, with_cell
 from small_course import answer, hand_in, solved
 
 from grader.classroom.errors import ClassroomError

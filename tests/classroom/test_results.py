@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import NewRoom
-from small_class import copied, release_of
+from small_class import NewRoom, copied, release_of
 from small_course import LESSON, answer, hand_in, solved
 
 from grader.__main__ import main
