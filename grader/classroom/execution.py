@@ -13,11 +13,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from grader.units import MIB
 
 from .forked import ForkServerError
+from .plain import checked_fields, known_fields, plain_fields
 from .sandbox.choice import make_confinement, run_folder
 from .sandbox.confinement import NONE, WITH_LOOPBACK, Bounds
 from .workers import Worker, fork_worker, start_worker
@@ -29,7 +30,6 @@ TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to l
 FINISHED = "finished"
 GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
 CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
-FORMAT = 1  # of a run as JSON
 LARGEST_RESULT_BYTES = 128 * MIB  # outputs and observations have their own caps below it
 
 
@@ -116,8 +116,7 @@ class Execution:
 
     def to_json(self) -> dict[str, Any]:
         """Return the run as a dict that JSON can carry."""
-        plain = {known.name: getattr(self, known.name) for known in dataclasses.fields(self)}
-        return {"format": FORMAT, **plain, "cells": [vars(run) for run in self.cells.values()]}
+        return plain_fields(self) | {"cells": [vars(run) for run in self.cells.values()]}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Execution:
@@ -126,24 +125,12 @@ class Execution:
         Raises:
             ValueError: if it is of another format, or has fields that this version does not know.
         """
-        fields = dict(plain)
-        if fields.pop("format", None) != FORMAT:
-            raise ValueError(f"a run of format {plain.get('format')!r}, where {FORMAT} is known")
+        fields = checked_fields(cls, plain)
         try:
-            runs = [_known_fields(CellRun, run) for run in fields.get("cells", [])]
-            return _known_fields(cls, fields | {"cells": {run.index: run for run in runs}})
+            runs = [CellRun(**known_fields(CellRun, run)) for run in fields.get("cells", [])]
+            return cls(**fields | {"cells": {run.index: run for run in runs}})
         except TypeError as error:
             raise ValueError(f"no run of a notebook: {error}") from None
-
-
-Plain = TypeVar("Plain", CellRun, Execution)
-
-
-def _known_fields(kind: type[Plain], fields: Mapping[str, Any]) -> Plain:
-    unknown = sorted(fields.keys() - {known.name for known in dataclasses.fields(kind)})
-    if unknown:
-        raise ValueError(f"a {kind.__name__} with fields that this version does not know: {', '.join(unknown)}")
-    return kind(**fields)
 
 
 class CannotRun(Exception):

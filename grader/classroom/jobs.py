@@ -14,13 +14,13 @@ import nbformat
 
 from .execution import Execution, Limits, run_apart
 from .judging import judge_execution
+from .plain import checked_fields, plain_fields
 from .sandbox.choice import chosen_level
 from .sandbox.confinement import AUTO
 from .scratch import scratch_folder
 from .seeds import kernel_environment
 from .servers import bare_server, kernel_server
 
-FORMAT = 1
 LEFT_OUT = "__pycache__"
 
 
@@ -56,10 +56,8 @@ class Job:
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a dict that JSON can carry."""
-        plain = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
-        plain["limits"] = dataclasses.asdict(self.limits)
-        plain["support"] = {name: base64.b64encode(content).decode() for name, content in self.support.items()}
-        return {"format": FORMAT, **plain}
+        support = {name: base64.b64encode(content).decode() for name, content in self.support.items()}
+        return plain_fields(self) | {"limits": dataclasses.asdict(self.limits), "support": support}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> Job:
@@ -68,12 +66,7 @@ class Job:
         Raises:
             ValueError: if it is of another format, or has fields that this version does not know.
         """
-        fields = dict(plain)
-        if fields.pop("format", None) != FORMAT:
-            raise ValueError(f"a job of format {plain.get('format')!r}, where {FORMAT} is known")
-        unknown = sorted(fields.keys() - {known.name for known in dataclasses.fields(cls)})
-        if unknown:
-            raise ValueError(f"a job with fields that this version does not know: {', '.join(unknown)}")
+        fields = checked_fields(cls, plain)
         fields["limits"] = Limits(**fields["limits"])
         fields |= {name: tuple(fields[name]) for name in ("readable", "hidden")}
         fields["support"] = {name: base64.b64decode(text) for name, text in fields["support"].items()}

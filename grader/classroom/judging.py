@@ -8,13 +8,14 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from grader.verdict import PASSED
+
 from .claims import Claim, claims_fault
 from .errors import ClassroomError
 from .execution import OK, TAMPERED, UNDECIDED, CellRun, Execution
 from .judge_process import JudgeStopped, borrowed_judge
 from .master import judged_check
 
-PASSED = "passed"
 LINES = (("expected", "expected"), ("measured", "measured"), ("look at", "look_at"))
 
 

@@ -25,6 +25,7 @@ HEADER = (
     "reason",
 )
 LONGEST_REASON = 700
+FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of one
 
 
 def class_rows(classroom: Path) -> list[Row]:
@@ -55,4 +56,6 @@ def _marks_row(row: Row) -> tuple[object, ...]:
     core = (f"{row.points('core'):g}", f"{row.maximum('core'):g}", f"{row.mark_percent:.1f}")
     further = (f"{row.points('further'):g}", f"{row.maximum('further'):g}")
     person = (f"{row.core_penalty:g}", len(open_points(row)))
-    return (row.student, row.lesson, *core, *further, *person, row.status, said_of(row))
+    reason = said_of(row)  # it may begin with the name of a file that a learner chose
+    reason = f"'{reason}" if reason.startswith(FORMULA) else reason
+    return (row.student, row.lesson, *core, *further, *person, row.status, reason)

@@ -10,6 +10,8 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from grader.verdict import PASSED
+
 from .execution import (
     CHANGED,
     DIED,
@@ -32,7 +34,7 @@ from .storage import one_line
 
 PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
 NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
-PASSED = "passed"  # the code of a judge's verdict
+
 PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
 COURSE_ERROR = "CheckFailed"
 UNSOLVED_ERRORS = {"NotSolvedYet", "NotImplementedError"}  # of the course's checks, and of nbgrader's stub

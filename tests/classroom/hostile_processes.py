@@ -125,7 +125,11 @@ def a_fork_bomb(room: Room) -> NotebookNode:
 
 @case("42", SECOND_LOST)
 def threads_without_end(room: Room) -> NotebookNode:
-    start = "import threading, time\nwhile True:\n    threading.Thread(target=time.sleep, args=(60,)).start()"
+    start = (
+        "import threading, time\ntry:\n    while True:\n"
+        "        threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "finally:\n    time.sleep(1.5)"  # where threads are only watched, the end comes within this cell
+    )
     return room.solved(double=start)
 
 

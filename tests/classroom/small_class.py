@@ -81,6 +81,17 @@ def with_cells(notebook: NotebookNode, sources: list[str], *, before: str) -> No
     return notebook
 
 
+def fill_with_six(room: Path, seconds: float) -> None:
+    """Hand in six submissions; one of them takes so many seconds more."""
+    done = with_cell(solved(release_of(room)), f"import time\ntime.sleep({seconds})", before="double")
+    hand_in(room, "ada", done)
+    hand_in(room, "bob", answer(done, "double", "def double(number):\n    return number * number"))
+    hand_in(room, "cleo", answer(done, "double", NOISY))
+    hand_in(room, "dan", answer(done, "triple", "import os\nos._exit(0)"))
+    hand_in(room, "eve", release_of(room))
+    hand_in(room, "fay", "{")
+
+
 def fill(room: Path) -> None:
     """Hand in every case; the student's name says which."""
     release = release_of(room)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from small_class import NOISY, NewRoom, release_of, with_cell
-from small_course import LESSON, answer, code, hand_in, solved
+from small_class import NewRoom, fill_with_six, release_of
+from small_course import LESSON, code
 
 from grader.__main__ import main
 from grader.classroom import cluster as cluster_module
@@ -50,13 +50,7 @@ def room(new_room: NewRoom) -> Path:
     room = new_room()
     with (room / "nbgrader_config.py").open("a") as settings:
         settings.write("c.RunCells.is_forked = False  # the lesson imports nothing\n")
-    done = with_cell(solved(release_of(room)), "import time\ntime.sleep(2)", before="double")
-    hand_in(room, "ada", done)
-    hand_in(room, "bob", answer(done, "double", "def double(number):\n    return number * number"))
-    hand_in(room, "cleo", answer(done, "double", NOISY))
-    hand_in(room, "dan", answer(done, "triple", "import os\nos._exit(0)"))
-    hand_in(room, "eve", release_of(room))
-    hand_in(room, "fay", "{")
+    fill_with_six(room, seconds=2)
     return room
 
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from small_class import NOISY, NewRoom, release_of, with_cell
-from small_course import answer, hand_in, solved
+from small_class import NewRoom, fill_with_six
+from small_course import hand_in
 
 from grader.classroom.errors import ClassroomError
 from grader.classroom.grading import grade_class
@@ -24,17 +24,6 @@ from grader.classroom.scratch import LOCK, PREFIX, remove_stale_folders, remove_
 
 pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).resolve().parents[2]
-SLOW_CELL = "import time\ntime.sleep(0.5)"
-
-
-def hand_in_class(room: Path) -> None:
-    done = with_cell(solved(release_of(room)), SLOW_CELL, before="double")
-    hand_in(room, "ada", done)
-    hand_in(room, "bob", answer(done, "double", "def double(number):\n    return number * number"))
-    hand_in(room, "cleo", answer(done, "double", NOISY))
-    hand_in(room, "dan", answer(done, "triple", "import os\nos._exit(0)"))
-    hand_in(room, "eve", release_of(room))
-    hand_in(room, "fay", "{")
 
 
 def start(room: Path, scratch: Path) -> subprocess.Popen[bytes]:
@@ -75,7 +64,7 @@ def wait_for(condition: Callable[[], object], seconds: float = 60) -> None:
 @pytest.fixture(scope="module")
 def room(new_room: NewRoom) -> Path:
     room = new_room()
-    hand_in_class(room)
+    fill_with_six(room, seconds=0.5)
     with (room / "nbgrader_config.py").open("a") as settings:
         settings.write("c.RunCells.is_forked = False  # the lesson imports nothing\n")
     return room

@@ -121,6 +121,11 @@ def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_told(
     assert {line["student"]: line["status"] for line in table(room / "marks.csv")}["alan"] == "graded"
 
 
+def test_no_text_of_a_learners_becomes_a_formula_of_a_spreadsheet(room: Path) -> None:
+    write_report(room, [row_of("ada", reason='=HYPERLINK("http://example.org").ipynb was taken for the lesson')])
+    assert table(room / "marks.csv")[0]["reason"].startswith("'=HYPERLINK")
+
+
 def test_canvas_table_has_the_columns_that_its_import_reads(room: Path, tmp_path: Path) -> None:
     (tmp_path / "canvas.csv").write_text(CANVAS_EXPORT)
     main(["roster", str(room), str(tmp_path / "canvas.csv")])

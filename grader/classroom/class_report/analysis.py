@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.classroom.report import GRADED, MISSING, STOPPED, Row
+from grader.verdict import PASSED
 
-from .attempts import PASSED, Attempt, is_first_passed, minutes_to_pass
+from .attempts import Attempt, is_first_passed, minutes_to_pass
 from .statistics import FEWEST, correlation, fisher_interval, quantile, upper_lower_discrimination
 
 UNRECOGNISED = "unrecognised"

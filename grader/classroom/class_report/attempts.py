@@ -12,9 +12,9 @@ from typing import Any
 from grader.classroom.reading import Unreadable, read_plain_file
 from grader.classroom.report import Row
 from grader.units import MIB
+from grader.verdict import PASSED
 
 FILE = "attempts.jsonl"
-PASSED = "passed"
 LARGEST_BYTES = 4 * MIB
 LONGEST_PAUSE_SECONDS = 1800  # a longer pause between two calls is a break, not work
 CODE = re.compile(r"[A-Za-z_]\w{0,63}", re.ASCII)
