@@ -6,7 +6,8 @@ All three execute the same cells of the same solved class, and must give full po
 nbgrader and otter grade one submission after another, which is all that they do on one machine without containers;
 this project grades as many at once as there are jobs. What a class costs once (imports, fork servers) is left out for
 all three. c is the CPU that the cells take by themselves where the libraries stand imported, s is stock's overhead, its
-seconds less c, and overhead is what a core is busy or idle for one submission here, less c.
+seconds less c, and overhead is what a core is busy or idle for one submission here, less c. The CPU column is what the
+whole machine spent: run this on a machine that does nothing else.
 """
 
 from __future__ import annotations

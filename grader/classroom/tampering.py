@@ -45,6 +45,8 @@ try:
 except Exception:
     pass
 space.update({name: scratch[name] for name in names if name in scratch})
+shell._control_mode = shell.InteractiveTB.mode
+shell.InteractiveTB.set_mode("Minimal")  # nobody reads it, and a full traceback takes longer than the check
 """
 RESTORE = """
 import random, sys
@@ -60,6 +62,7 @@ if numpy_state is not None:
     sys.modules["numpy"].random.set_state(numpy_state)
 if torch_state is not None:
     sys.modules["torch"].set_rng_state(torch_state)
+shell.InteractiveTB.set_mode(shell.__dict__.pop("_control_mode"))
 """
 
 
