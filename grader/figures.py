@@ -137,6 +137,36 @@ def draw_curves(
     _print_table([x_label, *curves], rows)
 
 
+def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title: str, x_label: str) -> None:
+    """Show spans on one logarithmic axis, a row for each name, and print their ends.
+
+    Args:
+        spans: For each name its parts by label, each from a smallest to a largest value above 0; all names have the
+            same labels.
+        title: What is shown.
+        x_label: Name of the axis, with its unit.
+    """
+    labels = list(next(iter(spans.values())))
+    hatches = ("", "//", "..", "xx")
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for label, (colour, _, _), hatch in zip(labels, LINE_STYLES, hatches, strict=False):
+            starts = [parts[label][0] for parts in spans.values()]
+            lengths = [parts[label][1] - parts[label][0] for parts in spans.values()]
+            style = {"color": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.5}
+            axes.barh(list(spans), lengths, 0.6, left=starts, label=label, **style)
+        axes.invert_yaxis()
+        axes.set(title=title, xlabel=x_label, xscale="log")
+        axes.grid(axis="x", alpha=0.4)
+        _legend_outside(figure, axes)
+
+    _show(lambda: _render(paint, width_inches=9.0), title)
+    ends = [text for label in labels for text in (f"{label} from", "to")]
+    rows = [[name, *(f"{end:.3g}" for span in parts.values() for end in span)] for name, parts in spans.items()]
+    _print_table(["", *ends], rows)
+
+
 def _three_digits(value: float) -> str:
     """Write a number with three digits at least; from 10 on with one decimal place."""
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:#.3g}"
