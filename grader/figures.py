@@ -154,8 +154,9 @@ def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title:
         for label, (colour, _, _), hatch in zip(labels, LINE_STYLES, hatches, strict=False):
             starts = [parts[label][0] for parts in spans.values()]
             lengths = [parts[label][1] - parts[label][0] for parts in spans.values()]
-            style = {"color": colour, "hatch": hatch, "edgecolor": "black", "linewidth": 0.5}
-            axes.barh(list(spans), lengths, 0.6, left=starts, label=label, **style)
+            bars = axes.barh(list(spans), lengths, 0.6, left=starts, label=label, color=colour, hatch=hatch)
+            for bar in bars:
+                bar.set(edgecolor="black", linewidth=0.5)
         axes.invert_yaxis()
         axes.set(title=title, xlabel=x_label, xscale="log")
         axes.grid(axis="x", alpha=0.4)

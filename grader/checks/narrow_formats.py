@@ -26,9 +26,9 @@ def refuse_narrow_formats(instead: str) -> Iterator[None]:
         yield
 
 
-class _Refusal(TorchDispatchMode):
+class _Refusal(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, instead: str):
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.instead = instead
 
     def __torch_dispatch__(

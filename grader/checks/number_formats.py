@@ -62,7 +62,7 @@ def check_rounded_values(round_to_format: Callable[..., Any], seed: int) -> Obse
 @make_check("add_compensated", ("total", "lost", "value"))
 def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Observation:
     """Add up long rows of small values in fp16 and in bf16."""
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for index, case in enumerate(sum_cases(seed)):
         start, values = (tensor.to(lesson_device()) for tensor in case.make_tensors())
         total, lost = start.clone(), torch.zeros_like(start)
@@ -74,7 +74,7 @@ def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Obs
 
 @make_check("choose_format", ("values", "tolerance"))
 def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the format of nine tensors."""
+    """Ask for the format of ten tensors."""
     chosen: list[str | None] = []
     for case in choice_cases(seed):
         values = case.make_values().to(lesson_device())

@@ -48,9 +48,9 @@ class ChoiceCase:
 
 
 def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
-    """Nine settings in an order of their own; each of them tells one rule of the choice."""
+    """Ten settings in an order of their own; each of them tells one rule of the choice."""
     draw = random.Random(seed)
-    seeds = iter(range(10 * seed, 10 * seed + 9))
+    seeds = iter(range(10 * seed, 10 * seed + 10))
     big, small = draw.uniform(3e3, 3e4), draw.uniform(2e-7, 4e-7)
 
     def case(what: str, tolerance: float, low: int, high: int, **others: object) -> ChoiceCase:
@@ -66,6 +66,7 @@ def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
         case("gradients with a wide range", 0.13, -13, 7),
         case("second moments", 2.0**-8, -70, -30),
         case("scales that are powers of two", 2.0**-14, -60, 40, is_power_of_two=True),
+        case("attention scores", 0.0262, -5, 4),
         case("master weights", 2.0**-20, -8, 0),
     ]
     draw.shuffle(cases)

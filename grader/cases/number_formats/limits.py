@@ -33,9 +33,9 @@ def limits_cases(seed: int) -> tuple[LimitsCase, ...]:
     draw = random.Random(seed)
     wide, narrow = _bits(draw, (6, 7), 3), _bits(draw, (4, 5), 2)
     return (
-        _case(wide[0], draw.uniform(1.1, 1.4), draw.randrange(3, 20), "a number above one"),
+        _case(wide[0], draw.uniform(1.6, 1.9), draw.randrange(3, 20), "a number above one"),
         _case(narrow[0], 1.0, draw.choice((-4, -3, -2, 2, 3, 4)), "a power of two"),
-        _case(wide[1], draw.uniform(1.6, 1.9), draw.randrange(-20, -3), "a number below one"),
+        _case(wide[1], draw.uniform(1.1, 1.4), draw.randrange(-20, -3), "a number below one"),
         _subnormal_case(narrow[1], draw),
         _subnormal_case(wide[2], draw),
     )

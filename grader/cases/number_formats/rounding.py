@@ -10,7 +10,8 @@ from itertools import product
 
 from grader.cases.number_formats.bit_format import BF16, E5M2, FP16, BitFormat
 
-UNKNOWN_TO_TORCH = tuple(bits for bits in product((3, 4, 6, 7), range(4, 16)) if bits != (6, 9))
+FEWER_EXPONENT_BITS = tuple(product((3, 4), range(4, 16)))
+MORE_EXPONENT_BITS = tuple(bits for bits in product((6, 7), range(4, 16)) if bits != (6, 9))
 DLFLOAT = BitFormat(6, 9)  # 16 bits, with which IBM trained networks (Agrawal and others, 2019)
 
 LESSON_VALUES = (2049.0, 2051.0, 65519.0, 65520.0, 2.0**-24, 2.0**-25, 1 + 2.0**-11, 1 + 2.0**-8)
@@ -36,7 +37,7 @@ class RoundingCase:
 def rounding_cases(seed: int) -> tuple[RoundingCase, ...]:
     """Three formats that torch has, and three that it does not have, with the same kinds of values."""
     draw = random.Random(seed)
-    unknown = [BitFormat(*bits) for bits in draw.sample(UNKNOWN_TO_TORCH, 2)]
+    unknown = [BitFormat(*draw.choice(bits)) for bits in (FEWER_EXPONENT_BITS, MORE_EXPONENT_BITS)]
     return tuple(_case(bit_format, draw) for bit_format in (FP16, BF16, E5M2, DLFLOAT, *unknown))
 
 
@@ -91,4 +92,5 @@ def _near_the_top(bit_format: BitFormat) -> Kinds:
     yield "half-way above the largest number", largest + 0.5 * spacing
     yield "far above the largest number", largest + 0.75 * spacing
     yield "far above the largest number", largest + spacing
+    yield "far above the largest number", 3.0 * 2.0**bit_format.bias
     yield "far above the largest number", 1e200

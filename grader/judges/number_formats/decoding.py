@@ -98,6 +98,8 @@ def _explain(misses: Sequence[Miss], seed: int) -> tuple[str, str]:
     for code, rules in _candidates():
         if all(bool(_same(miss.answer, decode_by(miss.fields, rules)).all()) for miss in _smallest_first(misses)):
             return code, LOOK_AT[code]
+    if all(torch.equal(miss.answer, torch.arange(len(miss.answer)).double()) for miss in misses):
+        return "not_decoded", LOOK_AT["not_decoded"]
     wrong = [miss for miss in misses if bool(miss.wrong.any())]
     known = (*TORCH_DTYPES, *decoding_cases(0)) if seed else TORCH_DTYPES
     if all(miss.fields.bit_format not in known for miss in wrong):

@@ -14,7 +14,7 @@ _BIAS = "the bias: half of the exponent's range, less one"
 
 LOOK_AT: Mapping[str, str] = {
     "every_pattern_ordinary": f"one formula for all patterns: {_ZERO}. And {_TOP}",
-    "formula_of_the_example": "15 is the bias of one format, and one formula is not for all patterns: which exponents are special?",
+    "formula_of_the_example": "15 is the bias of one format, and the formula is not for all patterns",
     "subnormals_with_one": _ZERO,
     "subnormals_with_one_raised": f"the power of two is right there. {_ZERO}",
     "subnormals_with_one_but_zero": f"0 is no exception of its own: {_ZERO}",
@@ -47,6 +47,7 @@ LOOK_AT: Mapping[str, str] = {
     "sign_lost_at_infinity": "minus infinity",
     "sign_lost_at_zero": "the pattern with the sign bit alone: -0.0. An integer 0 has no sign, and a float has one",
     "sign_turned": "the first bit: does 1 mean minus?",
+    "not_decoded": "the pattern as an integer: which of its bits are sign, exponent and mantissa?",
     "known_formats_only": "formats that you have seen are right: how does the value follow from the counts of bits?",
     "no_infinity_wrong": _NO_INFINITY,
     "exponent_zero_wrong": _ZERO,

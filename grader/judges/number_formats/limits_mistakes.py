@@ -58,14 +58,6 @@ def _with_mantissa(shift: int) -> Callable[[LimitsCase], Limits]:
     return yields
 
 
-def _swapped(case: LimitsCase) -> Limits:
-    """Return the limits of the format with exponent and mantissa exchanged."""
-    bias, bits = 2 ** (_mantissa(case) - 1) - 1, case.bit_format.exponent_bits
-    if bias > 1000:
-        return {"largest": math.nan}
-    return {"smallest_normal": 2.0 ** (1 - bias), "smallest_subnormal": 2.0 ** (1 - bias - bits)}
-
-
 def _known(name: str) -> Callable[[LimitsCase], Limits]:
     return lambda case: KNOWN_FORMATS[name]
 
@@ -86,7 +78,6 @@ JOINT: tuple[tuple[str, str, Callable[[LimitsCase], Limits]], ...] = (
     ("bias_too_small", _BIAS, _with_bias(-1)),
     ("mantissa_one_bit_longer", _BITS, _with_mantissa(1)),
     ("mantissa_one_bit_shorter", _BITS, _with_mantissa(-1)),
-    ("bits_mixed_up", "the order of the arguments: exponent bits come first", _swapped),
 )
 
 _TOP = "the top exponent: does it stand for numbers?"

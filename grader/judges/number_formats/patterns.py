@@ -32,7 +32,8 @@ class Fields:
     @property
     def top(self) -> Tensor:
         """Whether the exponent is all ones."""
-        return self.exponent == 2**self.bit_format.exponent_bits - 1
+        largest: int = 2**self.bit_format.exponent_bits - 1
+        return self.exponent == largest
 
 
 def fields_of(bit_format: BitFormat) -> Fields:
@@ -89,7 +90,7 @@ def _with_special(fields: Fields, values: Tensor, rules: Rules) -> Tensor:
         "nan": nan,
         "exchanged": torch.where(is_zero, nan, infinity),
     }
-    if fields.bit_format.has_infinity and not rules.get("flag") == "turned":
+    if fields.bit_format.has_infinity != (rules.get("flag") == "turned"):
         return torch.where(fields.top, ieee[rules.get("top", "right")], values)
     ones = fields.top & (fields.mantissa == 2**fields.bit_format.mantissa_bits - 1)
     finite = {
@@ -105,7 +106,7 @@ def _with_special(fields: Fields, values: Tensor, rules: Rules) -> Tensor:
 
 
 def _bias(bit_format: BitFormat, rule: str) -> int:
-    return {
+    biases: dict[str, int] = {
         "right": bit_format.bias,
         "too_large": bit_format.bias + 1,
         "too_small": bit_format.bias - 1,
@@ -114,7 +115,8 @@ def _bias(bit_format: BitFormat, rule: str) -> int:
         "of_fp32": 127,
         "whole_range": 2**bit_format.exponent_bits - 1,
         "of_the_mantissa": 2 ** (bit_format.mantissa_bits - 1) - 1,
-    }[rule]
+    }
+    return biases[rule]
 
 
 def _fraction(fields: Fields, rule: str) -> Tensor:

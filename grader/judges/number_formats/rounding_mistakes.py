@@ -12,6 +12,8 @@ _BELOW = "below the smallest normal number all steps are equal: which one is it?
 _STEP = "the step at a value: 2**(exponent - mantissa_bits)"
 
 LOOK_AT: Mapping[str, str] = {
+    "bias_too_large": f"the bias: half of the exponent's range, less one. Both ends are off. {_TOP}",
+    "bias_too_small": f"the bias: half of the exponent's range, less one. Both ends are off. {_TOP}",
     "half_up": f"{_TIES}. Adding a half and cutting rounds every half up",
     "half_upward": f"{_TIES}. floor(x + 0.5) rounds every half towards plus infinity",
     "half_toward_zero": _TIES,
@@ -69,6 +71,12 @@ _PLACES = (
 )
 
 RULES: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("bias_too_large", {"below": "exponent_zero", "top": "top_exponent_used"}),
+    ("bias_too_small", {"below": "exponent_two", "top": "half_range"}),
+    ("steps_of_one", {"steps": "fixed"}),
+    ("exponent_too_high", {"logarithm": "up"}),
+    ("saturated", {"top": "saturated"}),
+    ("saturated", {"top": "saturated", "infinity": "saturated"}),
     ("half_up", {"ties": "away"}),
     ("half_upward", {"ties": "upward"}),
     ("half_toward_zero", {"ties": "toward_zero"}),
@@ -86,7 +94,6 @@ RULES: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("one_bit_too_few", {"bits": "one_bit_less"}),
     ("one_bit_too_many", {"bits": "one_bit_more"}),
     ("never_infinite", {"top": "never"}),
-    ("saturated", {"top": "saturated"}),
     ("largest_is_the_limit", {"top": "largest_is_the_limit"}),
     ("largest_is_infinite", {"top": "largest_is_infinite"}),
     ("half_way_above_largest_kept", {"top": "half_way_is_kept"}),
@@ -96,8 +103,6 @@ RULES: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("top_exponent_used", {"top": "top_exponent_used"}),
     ("rounded_twice", {"first": "fp32"}),
     ("fp16_before_the_format", {"first": "fp16"}),
-    ("steps_of_one", {"steps": "fixed"}),
-    ("exponent_too_high", {"logarithm": "up"}),
     ("sign_lost", {"sign": "lost"}),
     ("sign_lost_at_infinity", {"sign": "lost_at_infinity"}),
     ("nan_made_infinite", {"nan": "infinite"}),

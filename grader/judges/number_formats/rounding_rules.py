@@ -32,7 +32,7 @@ def round_by(value: float, bit_format: BitFormat, rules: Rules) -> float:
         value = float(torch.tensor(value, dtype=torch.float16))
     sign = 1.0 if rules.get("sign") == "lost" else math.copysign(1.0, value)
     if math.isinf(value):
-        return sign * (_largest(bit_format) if rules.get("top") == "saturated" else math.inf)
+        return sign * (_largest(bit_format) if rules.get("infinity") == "saturated" else math.inf)
     rounded = _rounded(Fraction(abs(value)), sign, bit_format, rules)
     magnitude = _at_the_top(Fraction(abs(value)), rounded, bit_format, rules.get("top", "right"))
     return (1.0 if rules.get("sign") == "lost_at_infinity" and math.isinf(magnitude) else sign) * magnitude
@@ -87,11 +87,12 @@ def _at_the_top(magnitude: Fraction, rounded: Fraction, bit_format: BitFormat, r
         "right": rounded > largest,
         "never": False,
         "saturated": False,
+        "half_range": rounded >= Fraction(2) ** bit_format.bias,
         "largest_is_the_limit": magnitude > largest,
         "largest_is_infinite": rounded >= largest,
         "half_way_is_kept": magnitude > limit,
         "not_seen_after_rounding": magnitude >= Fraction(2) ** (bit_format.bias + 1),
-        "integer_range": magnitude > Fraction(2) ** (bit_format.bias + 1) - 1,
+        "integer_range": magnitude > Fraction(2.0 ** (bit_format.bias + 1) - 1.0),  # in floats, as it is written
         "power_is_kept": rounded > Fraction(2) ** (bit_format.bias + 1),
         "top_exponent_used": rounded > 2 * largest,
     }[rule]
