@@ -25,6 +25,7 @@ _HOMES = {
         "check_compensated_sum",
         "check_decoded_patterns",
         "check_format_limits",
+        "check_lost_values",
         "check_rounded_values",
     ),
     "grader.checks.scorecard": ("scorecard",),

@@ -654,6 +654,83 @@ check_chosen_format(choose_format)
 # each tensor, and fp16 training scales the loss.
 
 # %% [markdown]
+# ## Further: bug hunt
+#
+# Two rules, as they stand in published teaching material:
+#
+# - a guide to training on one GPU: fp16 ends at 65535, and what is above overflows;
+# - a slide deck on mixed precision: small values become 0 because their digits are too fine, for lack of precision.
+#
+# As code:
+#
+# ```python
+# def what_is_lost(value, exponent_bits, mantissa_bits):
+#     if abs(value) > 65535:
+#         return "range"
+#     if abs(value) < 2**-14:
+#         return "precision"
+#     return "nothing"
+# ```
+#
+# How many faults do you find? Try 65519, 65520, 2**-15, 2**-26 and 0.1 in fp16, and all of them in bf16.
+
+# %% [markdown]
+# <details><summary>Five faults</summary>
+# 65520 overflows already. Subnormals such as 2**-15 are kept. A value that becomes 0 is lost to range, not to
+# precision. Between the ends most values lose precision: 0.1 does. And the numbers are those of fp16 alone.
+# </details>
+#
+# **Exercise.** Repair it, for any format with infinities.
+#
+# *Contract.* Compare the value with what it becomes in the format. "range": a finite value becomes infinite, or a
+# value that is not 0 becomes 0. "precision": it becomes another number. "nothing": it comes back as it was; so do 0,
+# infinities and NaN. Rounding is to even. It is judged on fp16, bf16, e5m2, and on formats that torch does not have.
+
+# %% tags=["given"]
+from grader import check_lost_values
+
+
+# %% exercise="what_is_lost"
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    """Say what a value loses when it is rounded to a format.
+
+    Args:
+        value: Any float, infinities and NaN included.
+        exponent_bits: Bits of the exponent; the top exponent stands for infinities and NaN.
+        mantissa_bits: Bits of the mantissa.
+
+    Returns:
+        "range", "precision" or "nothing".
+    """
+    ### BEGIN SOLUTION
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    half_step_above_largest = (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias
+    half_of_smallest = 2.0 ** (-bias - mantissa_bits)
+    if abs(value) >= half_step_above_largest or abs(value) <= half_of_smallest:
+        return "range"
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
+    is_number = math.ldexp(value, mantissa_bits - exponent).is_integer()
+    return "nothing" if is_number else "precision"
+    ### END SOLUTION
+
+
+# %%
+for value in (65519.0, 65520.0, 2.0**-24, 2.0**-25, 0.1, 0.5):
+    print(f"{value:>12.5g} in fp16 loses {look(what_is_lost, value, 5, 10)}, in bf16 {look(what_is_lost, value, 8, 7)}")
+
+# %% check="check_lost_values" points=1
+check_lost_values(what_is_lost)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: find the two thresholds of fp16, 65520 and 2**-25, from its counts of bits. Does the threshold itself belong
+# to the range?<br>
+# Then: inside the range, divide by the spacing. When is the result a whole number?
+# </details>
+
+# %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Which bits decide about range, and which about precision?</summary>
@@ -673,6 +750,7 @@ check_chosen_format(choose_format)
 # %% [markdown]
 # **Sources**
 # - [IEEE 754][ieee]: formats, subnormals, rounding to even.
+# - [Efficient training on a single GPU][single], and slides on efficient training: the rules of the bug hunt.
 # - [FP8 formats for deep learning][fp8]: e4m3 without infinity, 448, and e5m2.
 # - [Mixed precision training][mixed]: gradients that vanish in fp16, master weights.
 # - [DLFloat][dlfloat]: the format 1-6-9.
@@ -681,6 +759,7 @@ check_chosen_format(choose_format)
 # - W. Kahan, Further remarks on reducing truncation errors, 1965.
 #
 # [ieee]: https://doi.org/10.1109/IEEESTD.2019.8766229
+# [single]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
 # [fp8]: https://arxiv.org/abs/2209.05433
 # [mixed]: https://arxiv.org/abs/1710.03740
 # [dlfloat]: https://doi.org/10.1109/ARITH.2019.00023

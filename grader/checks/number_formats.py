@@ -11,9 +11,11 @@ from torch import Tensor
 from grader.cases.number_formats import (
     FORMAT_NAMES,
     LIMITS,
+    LOSSES,
     choice_cases,
     decoding_cases,
     limits_cases,
+    loss_cases,
     rounding_cases,
     sum_cases,
 )
@@ -74,7 +76,7 @@ def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Obs
 
 @make_check("choose_format", ("values", "tolerance"))
 def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the format of ten tensors."""
+    """Ask for the format of eleven tensors."""
     chosen: list[str | None] = []
     for case in choice_cases(seed):
         values = case.make_values().to(lesson_device())
@@ -85,6 +87,16 @@ def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observa
     if chosen == [None] * len(chosen):
         fail("returned_none", "the name of a format", "None", "the end of your function: does it return its result?")
     return Observation({"chosen": chosen})
+
+
+@make_check("what_is_lost", ("value", "exponent_bits", "mantissa_bits"))
+def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observation:
+    """Ask what values lose in six formats."""
+    named = []
+    for case in loss_cases(seed):
+        parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
+        named.append([_require_word(what_is_lost(value, *parts), LOSSES) for value in case.values])
+    return Observation({"named": named})
 
 
 def _require_limits(value: object) -> dict[str, int | float]:
@@ -116,6 +128,17 @@ def _require_pair(value: object, *, like: Tensor) -> tuple[Tensor, Tensor]:
         fail("not_a_pair", "two tensors: total and lost", measured, "the last line of your function")
     total, lost = value
     return require_tensor(total, "the total", like=like), require_tensor(lost, "lost", like=like)
+
+
+def _require_word(value: object, words: tuple[str, ...]) -> str:
+    """Fail unless `value` is one of the words."""
+    if isinstance(value, str) and value in words:
+        return value
+    expected = f"one of the words {', '.join(words)}"
+    if value is None:
+        fail("returned_none", expected, "None", "the branches of your function: does each of them return a word?")
+    measured = f"{type(value).__name__}: {value!r}"[:80]
+    fail("wrong_word", expected, measured, "the words of the docstring, letter by letter")
 
 
 def _require_name(value: object) -> str | None:

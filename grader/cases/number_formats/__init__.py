@@ -5,7 +5,7 @@ from grader.cases.number_formats.choice import FORMAT_NAMES, ChoiceCase, choice_
 from grader.cases.number_formats.compensation import SumCase, sum_cases
 from grader.cases.number_formats.decoding import decoding_cases
 from grader.cases.number_formats.limits import LIMITS, LimitsCase, limits_cases
-from grader.cases.number_formats.rounding import RoundingCase, rounding_cases
+from grader.cases.number_formats.rounding import LOSSES, RoundingCase, loss_cases, rounding_cases
 
 __all__ = [
     "BF16",
@@ -14,6 +14,7 @@ __all__ = [
     "FORMAT_NAMES",
     "FP16",
     "LIMITS",
+    "LOSSES",
     "BitFormat",
     "ChoiceCase",
     "LimitsCase",
@@ -22,6 +23,7 @@ __all__ = [
     "choice_cases",
     "decoding_cases",
     "limits_cases",
+    "loss_cases",
     "rounding_cases",
     "sum_cases",
 ]

@@ -48,10 +48,10 @@ class ChoiceCase:
 
 
 def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
-    """Ten settings in an order of their own; each of them tells one rule of the choice."""
+    """Eleven settings in an order of their own; each of them tells one rule of the choice."""
     draw = random.Random(seed)
-    seeds = iter(range(10 * seed, 10 * seed + 10))
-    big, small = draw.uniform(3e3, 3e4), draw.uniform(2e-7, 4e-7)
+    seeds = iter(range(11 * seed, 11 * seed + 11))
+    big, small = draw.uniform(7e4, 3e5), draw.uniform(2e-7, 4e-7)
 
     def case(what: str, tolerance: float, low: int, high: int, **others: object) -> ChoiceCase:
         varied = draw.uniform(1.0, 1.1) * tolerance
@@ -60,12 +60,13 @@ def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
     cases = [
         case("weights", 2.0**-11, -8, 0),
         case("activations", 0.065, -5, 4),
-        case("activations with one negative outlier", 2.0**-11, -6, 3, outlier=-10 * big),
+        case("activations with one negative outlier", 2.0**-11, -6, 3, outlier=-big),
         case("activations with many zeros", 0.065, -5, 4, zeros=0.6),
         case("gradients with one tiny value", 2.0**-8, -12, -3, outlier=small),
         case("gradients with a wide range", 0.13, -13, 7),
         case("second moments", 2.0**-8, -70, -30),
         case("scales that are powers of two", 2.0**-14, -60, 40, is_power_of_two=True),
+        case("masks and signs", 0.13, -5, 4),
         case("attention scores", 0.0262, -5, 4),
         case("master weights", 2.0**-20, -8, 0),
     ]

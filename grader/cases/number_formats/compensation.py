@@ -46,5 +46,5 @@ def sum_cases(seed: int) -> tuple[SumCase, ...]:
     return (
         SumCase("a sum of small values from zero", torch.bfloat16, 1000, 8, 0.0, 0.008, 0.0, seed),
         SumCase("weights with small updates", torch.float16, 800, 6, 2.0, 3e-4, 0.3, seed + 1),
-        SumCase("negative weights with noisy updates", torch.bfloat16, 1200, 5, -1.0, 4e-4, 2.0, seed + 2),
+        SumCase("negative weights with noisy updates", torch.bfloat16, 1200, 5, -2.0, 4e-4, 2.0, seed + 2),
     )

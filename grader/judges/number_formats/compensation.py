@@ -15,9 +15,9 @@ from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
 VISIBLE_SEED = 0  # of the cases that a learner has seen
 
-# Compensated sums end half a spacing away from the exact total, as rounding does, and at most 0.6 (40 seeds measured).
+# Compensated sums end about half a spacing away from the exact total, as rounding does: at most 0.58 for 60 seeds.
 TOTAL_SPACINGS = 1.0
-# Total and lost together are within 0.14 of a spacing. Without what is lost, half a spacing is the rule.
+# Total and lost together: at most 0.17 of a spacing for 60 seeds. Without what is lost, half a spacing is the rule.
 PAIR_SPACINGS = 0.3
 
 
@@ -68,11 +68,11 @@ def judge_compensated_sum(observation: Observation, seed: int) -> Verdict:
         name = _format_name(one.case)
         if not one.total_error <= TOTAL_SPACINGS:
             expected = f"{one.case.what}, {name}: a total within {TOTAL_SPACINGS:g} spacing of the exact one"
-            code = _explain(sums)
+            code = _explain(sums, seed)
             return Verdict(code, expected, _say_total(one), LOOK_AT[code])
         if not one.pair_error <= PAIR_SPACINGS:
             expected = f"{one.case.what}, {name}: total + lost within {PAIR_SPACINGS:g} spacings of the exact total"
-            code = _explain(sums, otherwise="lost_is_not_what_is_missing")
+            code = _explain(sums, seed, otherwise="lost_is_not_what_is_missing")
             return Verdict(code, expected, f"{one.pair_error:.3g} spacings away", LOOK_AT[code])
     steps = sum(one.case.steps for one in sums)
     worst, together = max(one.total_error for one in sums), max(one.pair_error for one in sums)
@@ -97,13 +97,13 @@ def _read(observation: Observation, index: int, case: SumCase) -> Sums:
     return Sums(case, total, lost)
 
 
-def _explain(sums: Sequence[Sums], otherwise: str = UNRECOGNISED) -> str:
+def _explain(sums: Sequence[Sums], seed: int, otherwise: str = UNRECOGNISED) -> str:
     """Name the way to add that ends where the learner's does."""
     for code, step in STEPS:
         if all(_is_same(one, run_steps(one.case, step)) for one in sums):
             return code
     visible = [run_steps(case, STEPS[0][1]) for case in sum_cases(VISIBLE_SEED)]
-    if all(torch.equal(one.total, other.total) for one, other in zip(sums, visible, strict=True)):
+    if seed != VISIBLE_SEED and all(torch.equal(a.total, b.total) for a, b in zip(sums, visible, strict=True)):
         return "visible_case_hard_coded"
     if otherwise == UNRECOGNISED and all(_is_stalled(one) for one in sums):
         return "stalled"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-import torch
 from torch import Tensor
 
 from grader.verdict import UNRECOGNISED
@@ -77,14 +76,6 @@ def _swapped(total: Tensor, lost: Tensor, value: Tensor) -> tuple[Tensor, Tensor
     return new_lost, new
 
 
-def _in_one_format(dtype: torch.dtype) -> Step:
-    def step(total: Tensor, lost: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        wide = total.to(dtype) + value.to(dtype)
-        return wide.to(total.dtype), (wide - total.to(dtype)).to(total.dtype)
-
-    return step
-
-
 # The first is right: totals of the visible case are told by it.
 STEPS: tuple[tuple[str, Step], ...] = (
     ("lost_is_not_what_is_missing", compensated),
@@ -98,7 +89,6 @@ STEPS: tuple[tuple[str, Step], ...] = (
     ("sign_of_the_published_form", _published_sign),
     ("old_total_gone", _old_total_gone),
     ("order_swapped", _swapped),
-    ("added_for_lost", _in_one_format(torch.float32)),
 )
 
 LOOK_AT: Mapping[str, str] = {
@@ -112,7 +102,6 @@ LOOK_AT: Mapping[str, str] = {
     "sign_of_the_published_form": "the sign of lost: books keep what was added too much, here it is what is missing",
     "old_total_gone": "the old total: is it still there when you compute new total - old total, or changed in place?",
     "order_swapped": "the order of what you return: the total comes first",
-    "added_for_lost": f"{_LOST}: yours is what was added",
     "visible_case_hard_coded": "totals that are right for other values: what does one step add?",
     "stalled": "small values vanish beside a large total: where are they kept until they count?",
     "lost_is_not_what_is_missing": f"the total is right, and lost is not what it lacks. {_LOST}",

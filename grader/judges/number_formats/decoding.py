@@ -112,7 +112,7 @@ def _explain(misses: Sequence[Miss], seed: int) -> tuple[str, str]:
         code = "top_exponent_wrong"
     elif all(bool(torch.equal(miss.answer.abs(), miss.truth.abs())) for miss in wrong):
         code = "sign_wrong"
-    elif all(bool((miss.answer == miss.answer[0]).all()) for miss in misses):
+    elif all(bool(_same(miss.answer, miss.answer[:1]).all()) for miss in misses):
         code = "one_value_for_all"
     else:
         code = UNRECOGNISED

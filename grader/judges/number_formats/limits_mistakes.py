@@ -135,11 +135,6 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)), _SUBNORMAL),
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** -_bias(c), _SUBNORMAL),
         Mistake(
-            "half_step_for_smallest",
-            lambda c: limits_of(c)["smallest_subnormal"] / 2,
-            "half of it still rounds to a number or to 0; the number itself is asked for",
-        ),
-        Mistake(
             "largest_subnormal",
             lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)),
             "the smallest one: one mantissa bit set",
