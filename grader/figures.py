@@ -146,26 +146,32 @@ def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title:
         title: What is shown.
         x_label: Name of the axis, with its unit.
     """
-    labels = list(next(iter(spans.values())))
-    hatches = ("", "//", "..", "xx")
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
-        for label, (colour, _, _), hatch in zip(labels, LINE_STYLES, hatches, strict=False):
-            starts = [parts[label][0] for parts in spans.values()]
-            lengths = [parts[label][1] - parts[label][0] for parts in spans.values()]
-            bars = axes.barh(list(spans), lengths, 0.6, left=starts, label=label, color=colour, hatch=hatch)
-            for bar in bars:
-                bar.set(edgecolor="black", linewidth=0.5)
-        axes.invert_yaxis()
-        axes.set(title=title, xlabel=x_label, xscale="log")
-        axes.grid(axis="x", alpha=0.4)
+        _paint_spans(axes, spans)
+        axes.set(title=title, xlabel=x_label)
         _legend_outside(figure, axes)
 
     _show(lambda: _render(paint, width_inches=9.0), title)
-    ends = [text for label in labels for text in (f"{label} from", "to")]
+    ends = [text for label in next(iter(spans.values())) for text in (f"{label} from", "to")]
     rows = [[name, *(f"{end:.3g}" for span in parts.values() for end in span)] for name, parts in spans.items()]
     _print_table(["", *ends], rows)
+
+
+def _paint_spans(axes: Axes, spans: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+    hatches = ("", "//", "..", "xx")
+    axes.set_xscale("log")
+    for label, (colour, _, _), hatch in zip(next(iter(spans.values())), LINE_STYLES, hatches, strict=False):
+        starts = [parts[label][0] for parts in spans.values()]
+        lengths = [parts[label][1] - parts[label][0] for parts in spans.values()]
+        bars = axes.barh(list(spans), lengths, 0.6, left=starts, label=label, color=colour, hatch=hatch)
+        for bar in bars:
+            bar.set(edgecolor="black", linewidth=0.5)
+    ends = [end for parts in spans.values() for span in parts.values() for end in span]
+    axes.set_xlim(min(ends) / 10, 10 * max(ends))  # bars on a logarithmic axis are cut off without it
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.4)
 
 
 def _three_digits(value: float) -> str:

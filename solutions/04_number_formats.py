@@ -265,8 +265,12 @@ def decode(bits: int, exponent_bits: int, mantissa_bits: int, has_infinity: bool
 
 
 # %%
-for bits in (0b0_01011_1001100110, 0b0_00000_0000000001, 0b0_11110_1111111111, 0b1_11111_0000000000):
-    print(f"{bits:016b} in fp16: {look(decode, bits, 5, 10, True)}")
+def show_patterns():
+    for bits in (0b0_01011_1001100110, 0b0_00000_0000000001, 0b0_11110_1111111111, 0b1_11111_0000000000):
+        print(f"{bits:016b} in fp16: {decode(bits, 5, 10, True)}")
+
+
+look(show_patterns)
 
 # %% check="check_decoded_patterns" points=3
 check_decoded_patterns(decode)
@@ -281,9 +285,14 @@ check_decoded_patterns(decode)
 # %% [markdown]
 # **Modify.** Take `0b0_1111_110` in e4m3. Before you run the cell: which number is it, with and without infinity?
 
+
 # %%
-for has_infinity in (False, True):
-    print(f"0 1111 110, has_infinity={has_infinity}: {look(decode, 0b0_1111_110, 4, 3, has_infinity)}")
+def show_both_rules():
+    for has_infinity in (False, True):
+        print(f"0 1111 110, has_infinity={has_infinity}: {decode(0b0_1111_110, 4, 3, has_infinity)}")
+
+
+look(show_both_rules)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: what does e4m3 gain by giving infinity up?</summary>
@@ -352,9 +361,12 @@ def round_to_format(value: float, exponent_bits: int, mantissa_bits: int) -> flo
 
 
 # %%
-for name, value in shown.items():
-    print(f"{name:<18} in fp16: {look(round_to_format, value, 5, 10)}")
-print(f"1/3                in tf32: {look(round_to_format, 1 / 3, 8, 10)}")
+def show_rounded(exponent_bits, mantissa_bits):
+    for name, value in shown.items():
+        print(f"{name:<18} {round_to_format(value, exponent_bits, mantissa_bits)}")
+
+
+look(show_rounded, 5, 10)
 
 # %% check="check_rounded_values" points=4
 check_rounded_values(round_to_format)
@@ -373,8 +385,8 @@ check_rounded_values(round_to_format)
 # Of range: bf16 has less precision, and keeps them.
 # </details>
 #
-# **Modify.** In the cell above the check, change 5 and 10 to the counts of bf16. Before you run it: which lines come
-# closer to their value, and which move away?
+# **Modify.** In the last line above the check, change 5 and 10 to the counts of bf16. Before you run it: which results
+# come closer to their value, and which move away?
 #
 # <details><summary>Answer</summary>
 # Closer, by range: 65520 becomes 65536 in place of infinity, and the two values near 2**-25 are kept. Away, by
@@ -483,9 +495,9 @@ for name, values in kinds.items():
 
 # %%
 print(f"matrix products of fp32 tensors: {torch.get_float32_matmul_precision()}")
-third = look(round_to_format, 1 / 3, 8, 10)
-if third is not None:
-    print(f"1/3 as a factor in tf32: {third:.9f}, an error of {abs(third * 3 - 1):.1e}")
+look(
+    lambda: print(f"1/3 as a factor in tf32: {round_to_format(1 / 3, 8, 10)}, in fp32: {round_to_format(1 / 3, 8, 23)}")
+)
 
 # %% [markdown]
 # ## The price
@@ -576,8 +588,7 @@ def add_up_compensated(dtype: torch.dtype) -> float:
     return total.item()
 
 
-for dtype in (torch.float16, torch.bfloat16):
-    print(f"{dtype}: {look(add_up_compensated, dtype)}")
+look(lambda: print(*(f"{dtype}: {add_up_compensated(dtype)}" for dtype in (torch.float16, torch.bfloat16)), sep="\n"))
 
 # %% check="check_compensated_sum" points=2
 check_compensated_sum(add_compensated)
@@ -636,8 +647,12 @@ def choose_format(values: torch.Tensor, tolerance: float) -> str:
 
 
 # %%
-for name, values in kinds.items():
-    print(f"{name}: {look(choose_format, values, 2.0**-8)} for a relative error of 2**-8")
+def show_choices(tolerance):
+    for name, values in kinds.items():
+        print(f"{name:<15} {choose_format(values, tolerance)}, for a relative error of {tolerance}")
+
+
+look(show_choices, 2.0**-8)
 
 # %% check="check_chosen_format" points=1
 check_chosen_format(choose_format)
@@ -717,8 +732,12 @@ def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
 
 
 # %%
-for value in (65519.0, 65520.0, 2.0**-24, 2.0**-25, 0.1, 0.5):
-    print(f"{value:>12.5g} in fp16 loses {look(what_is_lost, value, 5, 10)}, in bf16 {look(what_is_lost, value, 8, 7)}")
+def show_losses():
+    for value in (65519.0, 65520.0, 2.0**-15, 2.0**-24, 2.0**-26, 0.1, 0.5):
+        print(f"{value:>12.5g} loses {what_is_lost(value, 5, 10):<10} in fp16, {what_is_lost(value, 8, 7)} in bf16")
+
+
+look(show_losses)
 
 # %% check="check_lost_values" points=1
 check_lost_values(what_is_lost)

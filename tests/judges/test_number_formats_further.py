@@ -10,7 +10,8 @@ from number_format_answers import SEEDS
 
 from grader.cases.number_formats import SumCase, choice_cases, sum_cases
 from grader.judges.number_formats import judge_chosen_format, judge_compensated_sum
-from grader.judges.number_formats.choice import MISTAKES, choose
+from grader.judges.number_formats.choice_mistakes import MISTAKES
+from grader.judges.number_formats.choice_truth import choose
 from grader.judges.number_formats.compensation import PAIR_SPACINGS, TOTAL_SPACINGS, Sums, run_steps
 from grader.judges.number_formats.compensation_mistakes import LOOK_AT, STEPS, Step, compensated
 from grader.observation import Observation, decode_observation, encode_observation

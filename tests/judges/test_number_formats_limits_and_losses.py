@@ -19,7 +19,8 @@ from grader.cases.number_formats import (
     loss_cases,
 )
 from grader.judges.number_formats import judge_format_limits, judge_lost_values
-from grader.judges.number_formats.limits_mistakes import JOINT, MISTAKES
+from grader.judges.number_formats.limits_joint import JOINT
+from grader.judges.number_formats.limits_mistakes import MISTAKES
 from grader.judges.number_formats.limits_truth import limits_of
 from grader.judges.number_formats.loss_mistakes import RULES
 from grader.judges.number_formats.losses import loss_of, name_by

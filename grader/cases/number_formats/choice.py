@@ -51,7 +51,7 @@ def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
     """Eleven settings in an order of their own; each of them tells one rule of the choice."""
     draw = random.Random(seed)
     seeds = iter(range(11 * seed, 11 * seed + 11))
-    big, small = draw.uniform(7e4, 3e5), draw.uniform(2e-7, 4e-7)
+    big, small = draw.uniform(7e4, 3e5), draw.uniform(1e-8, 2.5e-8)
 
     def case(what: str, tolerance: float, low: int, high: int, **others: object) -> ChoiceCase:
         varied = draw.uniform(1.0, 1.1) * tolerance
@@ -62,9 +62,9 @@ def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
         case("activations", 0.065, -5, 4),
         case("activations with one negative outlier", 2.0**-11, -6, 3, outlier=-big),
         case("activations with many zeros", 0.065, -5, 4, zeros=0.6),
-        case("gradients with one tiny value", 2.0**-8, -12, -3, outlier=small),
+        case("gradients with one tiny value", 2.0**-8, -12, -3, outlier=-small),
         case("gradients with a wide range", 0.13, -13, 7),
-        case("second moments", 2.0**-8, -70, -30),
+        case("second moments", 2.0**-8, -70, -37),
         case("scales that are powers of two", 2.0**-14, -60, 40, is_power_of_two=True),
         case("masks and signs", 0.13, -5, 4),
         case("attention scores", 0.0262, -5, 4),

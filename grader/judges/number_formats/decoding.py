@@ -17,6 +17,7 @@ from grader.judges.number_formats.wording import say_number, say_pattern
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
+VISIBLE_SEED = 0  # of the cases that a learner has seen
 TORCH_DTYPES = {
     FP16: (torch.int16, torch.float16),
     BF16: (torch.int16, torch.bfloat16),
@@ -50,6 +51,12 @@ class Miss:
     def is_at_top(self) -> bool:
         """Whether all wrong patterns have the top exponent."""
         return not bool((self.wrong & ~self.fields.top).any())
+
+    @property
+    def is_between(self) -> bool:
+        """Whether every wrong pattern stands for a normal number."""
+        is_special = self.fields.top & self.fields.bit_format.has_infinity
+        return not bool((self.wrong & (is_special | (self.fields.exponent == 0))).any())
 
 
 @cache
@@ -95,42 +102,45 @@ def _same(one: Tensor, other: Tensor) -> Tensor:
 
 def _explain(misses: Sequence[Miss], seed: int) -> tuple[str, str]:
     """Name the rules that decode all formats as the learner does, or else where the wrong patterns lie."""
-    for code, rules in _candidates():
-        if all(bool(_same(miss.answer, decode_by(miss.fields, rules)).all()) for miss in _smallest_first(misses)):
-            return code, LOOK_AT[code]
-    if all(torch.equal(miss.answer, torch.arange(len(miss.answer)).double()) for miss in misses):
-        return "not_decoded", LOOK_AT["not_decoded"]
-    wrong = [miss for miss in misses if bool(miss.wrong.any())]
-    known = (*TORCH_DTYPES, *decoding_cases(0)) if seed else TORCH_DTYPES
-    if all(miss.fields.bit_format not in known for miss in wrong):
-        code = "known_formats_only"
-    elif all(not miss.fields.bit_format.has_infinity and miss.is_at_top for miss in wrong):
-        code = "no_infinity_wrong"
-    elif all(miss.is_below for miss in wrong):
-        code = "exponent_zero_wrong"
-    elif all(miss.is_at_top for miss in wrong):
-        code = "top_exponent_wrong"
-    elif all(bool(torch.equal(miss.answer.abs(), miss.truth.abs())) for miss in wrong):
-        code = "sign_wrong"
-    elif all(bool(_same(miss.answer, miss.answer[:1]).all()) for miss in misses):
-        code = "one_value_for_all"
-    else:
-        code = UNRECOGNISED
+    place = _place(misses, seed)
+    if not (code := _rules_of(misses, RULES)) and not (code := place):
+        code = _rules_of(misses, _pairs()) or UNRECOGNISED
     return code, LOOK_AT[code]
 
 
-def _candidates() -> list[tuple[str, Mapping[str, str]]]:
-    """Misconceptions, then pairs of them that answer different questions, under the name of the first."""
-    pairs = [
+def _rules_of(misses: Sequence[Miss], candidates: Sequence[tuple[str, Mapping[str, str]]]) -> str | None:
+    """Name the rules that decode every pattern of all formats as the learner does."""
+    smallest_first = sorted(misses, key=lambda miss: miss.fields.bit_format.pattern_count)
+    for code, rules in candidates:
+        if all(bool(_same(miss.answer, decode_by(miss.fields, rules)).all()) for miss in smallest_first):
+            return code
+    return None
+
+
+def _place(misses: Sequence[Miss], seed: int) -> str | None:
+    """Name the place of all wrong patterns, if they lie in one place."""
+    wrong = [miss for miss in misses if bool(miss.wrong.any())]
+    known = (*TORCH_DTYPES, *decoding_cases(VISIBLE_SEED)) if seed != VISIBLE_SEED else TORCH_DTYPES
+    places = {
+        "not_decoded": all(torch.equal(miss.answer, torch.arange(len(miss.answer)).double()) for miss in misses),
+        "one_value_for_all": all(bool(_same(miss.answer, miss.answer[:1]).all()) for miss in misses),
+        "known_formats_only": all(miss.fields.bit_format not in known for miss in wrong),
+        "no_infinity_wrong": all(not miss.fields.bit_format.has_infinity and miss.is_at_top for miss in wrong),
+        "exponent_zero_wrong": all(miss.is_below for miss in wrong),
+        "top_exponent_wrong": all(miss.is_at_top for miss in wrong),
+        "sign_wrong": all(torch.equal(miss.answer.abs(), miss.truth.abs()) for miss in wrong),
+        "between_wrong": all(miss.is_between for miss in wrong),
+    }
+    return next((code for code, is_place in places.items() if is_place), None)
+
+
+def _pairs() -> list[tuple[str, Mapping[str, str]]]:
+    """Pairs of misconceptions that answer different questions, under the name of the first."""
+    return [
         (code, {**first, **second})
         for (code, first), (_, second) in combinations(RULES, 2)
         if not first.keys() & second.keys()
     ]
-    return [*RULES, *pairs]
-
-
-def _smallest_first(misses: Sequence[Miss]) -> list[Miss]:
-    return sorted(misses, key=lambda miss: miss.fields.bit_format.pattern_count)
 
 
 def _first(miss: Miss) -> int:

@@ -52,6 +52,7 @@ LOOK_AT: Mapping[str, str] = {
     "no_infinity_wrong": _NO_INFINITY,
     "exponent_zero_wrong": _ZERO,
     "top_exponent_wrong": f"{_TOP}. And {_NO_INFINITY}",
+    "between_wrong": "exponents between 0 and the top: 1 plus the fraction, times 2 to the exponent less the bias",
     "sign_wrong": "the first bit: where does your function use it?",
     "one_value_for_all": "one value for all patterns: which part of the pattern does your function return?",
     UNRECOGNISED: "one pattern by hand: its sign, its exponent less the bias, its fraction",

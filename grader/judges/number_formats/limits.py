@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from grader.cases.number_formats import LIMITS, LimitsCase, limits_cases
-from grader.judges.number_formats.limits_mistakes import JOINT, KNOWN_FORMATS, MISTAKES
+from grader.judges.number_formats.limits_joint import JOINT, KNOWN_FORMATS
+from grader.judges.number_formats.limits_mistakes import MISTAKES
 from grader.judges.number_formats.limits_truth import limits_of
 from grader.judges.number_formats.wording import say_number
 from grader.judges.numbers import Mistake, failed, recognise
@@ -35,7 +36,7 @@ def judge_format_limits(observation: Observation, seed: int) -> Verdict:
             if not math.isclose(answer[key], truth, rel_tol=TOLERANCE):
                 at = f" at {say_number(case.number)}, {case.what}" if key == "spacing" else ""
                 expected = f'"{key}" of {case.bit_format}{at}: {say_number(truth)}'
-                ratio = f", {answer[key] / truth:.4g} times that"
+                ratio = f", {answer[key] / truth:.7g} times that"
                 measured = say_number(answer[key]) + ratio
                 return failed(_recognise(key, cases, answers), expected, measured, OTHERWISE[key])
     formats = ", ".join(str(case.bit_format) for case in cases)

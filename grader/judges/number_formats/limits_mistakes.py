@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from grader.cases.number_formats import LimitsCase
 from grader.judges.number_formats.limits_truth import limits_of, power_below
 from grader.judges.numbers import Mistake
-
-Limits = Mapping[str, float]
-
-# Without "spacing", which depends on the number.
-KNOWN_FORMATS: Mapping[str, Limits] = {
-    name: {
-        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
-        "smallest_normal": 2.0 ** (1 - bias),
-        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
-    }
-    for name, mantissa_bits, bias in (
-        ("fp32", 23, 127),
-        ("tf32", 10, 127),
-        ("fp16", 10, 15),
-        ("bf16", 7, 127),
-        ("e5m2", 2, 15),
-    )
-}
 
 
 def _bias(case: LimitsCase) -> int:
@@ -35,50 +17,6 @@ def _bias(case: LimitsCase) -> int:
 def _mantissa(case: LimitsCase) -> int:
     return case.bit_format.mantissa_bits
 
-
-def _with_bias(shift: int) -> Callable[[LimitsCase], Limits]:
-    """Return what follows from a bias that is too large by `shift`, for the limits that depend on it."""
-
-    def yields(case: LimitsCase) -> Limits:
-        right = limits_of(case)
-        return {key: right[key] * 2.0**-shift for key in ("largest", "smallest_normal", "smallest_subnormal")}
-
-    return yields
-
-
-def _with_mantissa(shift: int) -> Callable[[LimitsCase], Limits]:
-    """Return what follows from a mantissa of `shift` more bits."""
-
-    def yields(case: LimitsCase) -> Limits:
-        right, bits = limits_of(case), _mantissa(case) + shift
-        largest = (2 - 2.0**-bits) * 2.0 ** _bias(case)
-        smaller = {key: right[key] * 2.0**-shift for key in ("smallest_subnormal", "spacing")}
-        return {"largest": largest, **smaller}
-
-    return yields
-
-
-def _known(name: str) -> Callable[[LimitsCase], Limits]:
-    return lambda case: KNOWN_FORMATS[name]
-
-
-_BIAS = "the bias: half of the exponent's range, less one. The exponents 1 to 2 * bias stand for numbers"
-_BITS = "the mantissa: the 1 in front of it is not stored, and the sign is no part of it"
-
-JOINT: tuple[tuple[str, str, Callable[[LimitsCase], Limits]], ...] = (
-    *(
-        (
-            f"limits_of_{name}",
-            f"these are the limits of {name}: how do they follow from the counts of bits?",
-            _known(name),
-        )
-        for name in KNOWN_FORMATS
-    ),
-    ("bias_too_large", _BIAS, _with_bias(1)),
-    ("bias_too_small", _BIAS, _with_bias(-1)),
-    ("mantissa_one_bit_longer", _BITS, _with_mantissa(1)),
-    ("mantissa_one_bit_shorter", _BITS, _with_mantissa(-1)),
-)
 
 _TOP = "the top exponent: does it stand for numbers?"
 _ONES = "the mantissa of the largest number: is it 0, or as large as it can be?"
@@ -109,6 +47,14 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
             "a count of patterns is no range: which pattern is the largest number, and what is its value?",
         ),
         Mistake("fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** _bias(c), f"{_ONES} And the 1?"),
+        Mistake(
+            "fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (_bias(c) + 1), f"{_ONES} And the 1?"
+        ),
+        Mistake(
+            "step_of_largest_off",
+            lambda c: (2 - 2.0 ** (-1 - _mantissa(c))) * 2.0 ** _bias(c),
+            f"{_ONES} The last step is 2**-mantissa_bits",
+        ),
         Mistake("exponent_without_bias", lambda c: 2.0 ** (2**c.bit_format.exponent_bits - 2), "the bias"),
     ),
     "smallest_normal": (
@@ -135,6 +81,11 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)), _SUBNORMAL),
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** -_bias(c), _SUBNORMAL),
         Mistake(
+            "twice_the_smallest",
+            lambda c: 2 * limits_of(c)["smallest_subnormal"],
+            "how many mantissa bits are there, and which of them is set?",
+        ),
+        Mistake(
             "largest_subnormal",
             lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)),
             "the smallest one: one mantissa bit set",
@@ -160,6 +111,21 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
             "half_spacing",
             lambda c: limits_of(c)["spacing"] / 2,
             f"the whole step, not the largest rounding error. {_STEP}",
+        ),
+        Mistake(
+            "half_spacing",
+            lambda c: 2.0 ** (power_below(c.number) - _mantissa(c) - 1),
+            f"the whole step, not the largest rounding error. {_STEP}",
+        ),
+        Mistake(
+            "spacing_of_the_float",
+            lambda c: math.ulp(c.number),
+            "this is the spacing of the float that holds the number, not of the format",
+        ),
+        Mistake(
+            "spacing_of_the_float",
+            lambda c: 2.0 ** (power_below(c.number) - 23),
+            "this is the spacing of the float that holds the number, not of the format",
         ),
         Mistake("double_spacing", lambda c: limits_of(c)["spacing"] * 2, _STEP),
         Mistake(

@@ -67,6 +67,8 @@ def _rounded(magnitude: Fraction, sign: float, bit_format: BitFormat, rules: Rul
 
 def _to_whole(steps: Fraction, sign: float, ties: str) -> int:
     """Round to a whole number of steps."""
+    if ties == "half_added_and_cut":
+        return abs(int(Fraction(sign) * steps + Fraction(1, 2)))
     below = math.floor(steps)
     rest = steps - below
     if ties in ("cut", "floor", "ceiling", "outward"):

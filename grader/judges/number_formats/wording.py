@@ -18,7 +18,7 @@ def say_number(value: float) -> str:
     sign, fraction = "-" if value < 0 else "", Fraction(2 * significand)
     power = f"2**{exponent - 1}"
     if fraction == 1:
-        return f"{value:.4g} = {sign}{power}"
+        return f"{value:.7g} = {sign}{power}"
     return f"{value:.7g}"
 
 
