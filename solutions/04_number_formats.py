@@ -407,7 +407,8 @@ draw_curves(places, curves, title="Sum of so many times 0.01", x_label="addition
 
 # %% [markdown]
 # In bf16 the spacing at 4 is 2**-5, which is 0.03125. The value 0.01 is less than half of it. So 4 + 0.01 is nearest
-# to 4, and stays there for ever. In words: *a sum stops where the value is half a spacing of the total.*
+# to 4, and stays there for ever. In words: *a sum stops where the
+# value is less than half of the spacing at the total.*
 #
 # fp16 has three more mantissa bits, so it stops later. Before you run the cell: at which total?
 
@@ -775,8 +776,10 @@ check_lost_values(what_is_lost)
 # - [DLFloat][dlfloat]: the format 1-6-9.
 # - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, tf32 and its switches.
 # - [NVIDIA, A100 data sheet][a100]: the rates. [NVIDIA, matrix multiplication guide][guide]: multiples of 8 and 64.
+# - [nanoGPT][nanogpt]: a vocabulary of 50,304.
 # - W. Kahan, Further remarks on reducing truncation errors, 1965.
 #
+# [nanogpt]: https://github.com/karpathy/nanoGPT/blob/master/model.py
 # [ieee]: https://doi.org/10.1109/IEEESTD.2019.8766229
 # [single]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
 # [fp8]: https://arxiv.org/abs/2209.05433

@@ -16,10 +16,12 @@ VISIBLE_SEED = 0  # of the cases that a learner has seen
 def judge_chosen_format(observation: Observation, seed: int) -> Verdict:
     """Compare every choice; the first miss is told, with what explains all of them."""
     cases, chosen = choice_cases(seed), observation.facts["chosen"]
+    if not all(name is None or name in DTYPES for name in chosen):
+        raise ValueError(f"a name that is none of {', '.join(DTYPES)}")
     for case, name in zip(cases, chosen, strict=True):
         right = choose(case.make_values(), case.tolerance)
         if name != right:
-            expected = f"{_say(right)} for {case.what}, tolerance {case.tolerance:.3g}"
+            expected = f"{right} for {case.what}, tolerance {case.tolerance:.3g}"
             code, look_at = _explain(cases, chosen)
             return Verdict(code, expected, _say_choice(case, name), look_at)
     measured = ", ".join(f"{case.what}: {name}" for case, name in zip(cases[:4], chosen, strict=False))
@@ -36,12 +38,8 @@ def _explain(cases: Sequence[ChoiceCase], chosen: Sequence[str | None]) -> tuple
     return UNRECOGNISED, f"this tensor by hand, format by format: {MEASURED}"
 
 
-def _say(name: str | None) -> str:
-    return name or "a ValueError"
-
-
 def _say_choice(case: ChoiceCase, name: str | None) -> str:
-    if name not in DTYPES:
-        return _say(name)
+    if name is None:
+        return "no name"
     error = float(errors_of(case.make_values(), name).max())
     return f"{name}, whose largest relative error is {error:.3g} here"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from grader.cases.number_formats import FP16, BitFormat, RoundingCase, loss_cases
+from grader.cases.number_formats import FP16, LOSSES, BitFormat, RoundingCase, loss_cases
 from grader.judges.number_formats.loss_mistakes import ALL_SAME, LOOK_AT, PLACES, RULES
 from grader.judges.number_formats.rounding_mistakes import place_of
 from grader.judges.number_formats.rounding_rules import round_by
@@ -31,6 +31,8 @@ def loss_of(value: float, bit_format: BitFormat) -> str:
 def judge_lost_values(observation: Observation, seed: int) -> Verdict:
     """Compare every word; the first miss is told, with what explains all of them."""
     cases, named = loss_cases(seed), observation.facts["named"]
+    if not all(word in LOSSES for words in named for word in words):
+        raise ValueError(f"a word that is none of {', '.join(LOSSES)}")
     misses = [
         (case, index)
         for case, words in zip(cases, named, strict=True)
