@@ -168,8 +168,8 @@ spans = {"fp32": spans["fp32"], "tf32": tf32, **spans}
 draw_spans(spans, title="Which positive numbers a format reaches", x_label="absolute value")
 
 # %% [markdown]
-# **Investigate.** Two groups appear. Formats with 8 exponent bits reach from about 1e-38 to 3e38. Those with 5 reach
-# from 1e-5 or so to about 6e4. So **exponent bits are range**.
+# **Investigate.** Two groups appear. Normal numbers with 8 exponent bits reach from 1e-38 to 3e38. With 5 they reach
+# from 6e-5 to about 6e4. With 4, e4m3 is the narrowest. So **exponent bits are range**.
 #
 # The figure does not show how fine a format is. `eps` does: 1.2e-7 for fp32, 0.00098 for fp16, 0.0078 for bf16. So
 # **mantissa bits are precision**: bf16 has the range of fp32, and between two and three decimal digits.
@@ -407,8 +407,8 @@ draw_curves(places, curves, title="Sum of so many times 0.01", x_label="addition
 
 # %% [markdown]
 # In bf16 the spacing at 4 is 2**-5, which is 0.03125. The value 0.01 is less than half of it. So 4 + 0.01 is nearest
-# to 4, and stays there for ever. In words: *a sum stops where the
-# value is less than half of the spacing at the total.*
+# to 4, and stays there for ever. In words: *a sum stops where the value is less than half of the spacing at the
+# total.*
 #
 # fp16 has three more mantissa bits, so it stops later. Before you run the cell: at which total?
 
@@ -492,7 +492,8 @@ for name, values in kinds.items():
 # | `torch.backends.cudnn.conv.fp32_precision = "tf32"` | convolutions; so by default |
 #
 # `"highest"` and `"ieee"` turn it off. Older code sets `allow_tf32`, by backend. Use the old names or the new ones,
-# not both. The Trainer has `tf32=True`.
+# not both. The Trainer has `tf32=True`. A format itself has no form in Accelerate or the Trainer. Which operation uses
+# which one is the matter of lesson 05.
 
 # %%
 print(f"matrix products of fp32 tensors: {torch.get_float32_matmul_precision()}")
