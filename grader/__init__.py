@@ -20,6 +20,14 @@ _HOMES = {
         "check_trainer_form",
     ),
     "grader.checks.look": ("look",),
+    "grader.checks.number_formats": (
+        "check_chosen_format",
+        "check_compensated_sum",
+        "check_decoded_patterns",
+        "check_format_limits",
+        "check_lost_values",
+        "check_rounded_values",
+    ),
     "grader.checks.scorecard": ("scorecard",),
     "grader.checks.three_forms": (
         "check_accelerate_run",
@@ -37,7 +45,7 @@ _HOMES = {
         "check_step_peak",
     ),
     "grader.device": ("device_name", "lesson_autocast_dtype", "lesson_device"),
-    "grader.figures": ("draw_bars", "draw_curves", "draw_timelines"),
+    "grader.figures": ("draw_bars", "draw_curves", "draw_spans", "draw_timelines"),
     "grader.meters.device_facts": ("device_facts",),
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.measurement": ("measure_peak_memory",),

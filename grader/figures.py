@@ -137,6 +137,43 @@ def draw_curves(
     _print_table([x_label, *curves], rows)
 
 
+def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title: str, x_label: str) -> None:
+    """Show spans on one logarithmic axis, a row for each name, and print their ends.
+
+    Args:
+        spans: For each name its parts by label, each from a smallest to a largest value above 0; all names have the
+            same labels.
+        title: What is shown.
+        x_label: Name of the axis, with its unit.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        _paint_spans(axes, spans)
+        axes.set(title=title, xlabel=x_label)
+        _legend_outside(figure, axes)
+
+    _show(lambda: _render(paint, width_inches=9.0), title)
+    ends = [text for label in next(iter(spans.values())) for text in (f"{label} from", "to")]
+    rows = [[name, *(f"{end:.3g}" for span in parts.values() for end in span)] for name, parts in spans.items()]
+    _print_table(["", *ends], rows)
+
+
+def _paint_spans(axes: Axes, spans: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
+    hatches = ("", "//", "..", "xx")
+    axes.set_xscale("log")
+    for label, (colour, _, _), hatch in zip(next(iter(spans.values())), LINE_STYLES, hatches, strict=False):
+        starts = [parts[label][0] for parts in spans.values()]
+        lengths = [parts[label][1] - parts[label][0] for parts in spans.values()]
+        bars = axes.barh(list(spans), lengths, 0.6, left=starts, label=label, color=colour, hatch=hatch)
+        for bar in bars:
+            bar.set(edgecolor="black", linewidth=0.5)
+    ends = [end for parts in spans.values() for span in parts.values() for end in span]
+    axes.set_xlim(min(ends) / 10, 10 * max(ends))  # bars on a logarithmic axis are cut off without it
+    axes.invert_yaxis()
+    axes.grid(axis="x", alpha=0.4)
+
+
 def _three_digits(value: float) -> str:
     """Write a number with three digits at least; from 10 on with one decimal place."""
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:#.3g}"

@@ -1,10 +1,11 @@
 """Pictures and the numbers below them."""
 
+import matplotlib.figure
 import matplotlib.image
 import pytest
 import torch
 
-from grader.figures import draw_bars, draw_curves, draw_timelines, render_timelines
+from grader.figures import _paint_spans, draw_bars, draw_curves, draw_spans, draw_timelines, render_timelines
 from grader.meters.measurement import measure_peak_memory
 from grader.testbed.chain import make_chain
 
@@ -37,4 +38,19 @@ def test_curves_print_one_line_for_each_position(capsys):
         ["k", "measured"],
         ["1", "3.00"],
         ["2", "4.50"],
+    ]
+
+
+def test_spans_are_seen_from_end_to_end():
+    axes = matplotlib.figure.Figure().subplots()
+    _paint_spans(axes, {"bf16": {"subnormal": (9e-41, 1e-38), "normal": (1e-38, 3e38)}})
+    assert (axes.get_xlim()[0] < 9e-41, axes.get_xlim()[1] > 3e38, axes.get_xscale()) == (True, True, "log")
+
+
+def test_spans_print_both_ends_of_every_part(capsys):
+    spans = {"fp16": {"subnormal": (2.0**-24, 2.0**-14), "normal": (2.0**-14, 65504.0)}}
+    draw_spans(spans, title="Range", x_label="absolute value")
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["subnormal", "from", "to", "normal", "from", "to"],
+        ["fp16", "5.96e-08", "6.1e-05", "6.1e-05", "6.55e+04"],
     ]

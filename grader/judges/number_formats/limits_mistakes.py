@@ -1,0 +1,158 @@
+"""What learners get wrong when they compute the limits of a format from its bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from grader.cases.number_formats import LimitsCase
+from grader.judges.number_formats.limits_truth import limits_of, power_below
+from grader.judges.numbers import Mistake
+
+
+def _bias(case: LimitsCase) -> int:
+    return case.bit_format.bias
+
+
+def _mantissa(case: LimitsCase) -> int:
+    return case.bit_format.mantissa_bits
+
+
+_TOP = "the top exponent: does it stand for numbers?"
+_ONES = "the mantissa of the largest number: is it 0, or as large as it can be?"
+_LOW = "stored exponent 0: are its numbers normal? Which exponent comes next?"
+_SUBNORMAL = "stored exponent 0: its mantissa has no 1 in front, and its power of two is that of exponent 1"
+_STEP = "two neighbours of the format: how many steps are there from one power of two to the next?"
+_FLOOR = "the power of two at or below the number: is the logarithm rounded down?"
+
+MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
+    "largest": (
+        Mistake("top_exponent_used", lambda c: 2 * limits_of(c)["largest"], _TOP),
+        Mistake("power_alone", lambda c: 2.0 ** _bias(c), _ONES),
+        Mistake("power_alone", lambda c: 1.5 * 2.0 ** _bias(c), _ONES),
+        Mistake("one_step_too_far", lambda c: 2.0 ** (_bias(c) + 1), "this number has the top exponent: one step down"),
+        Mistake(
+            "range_of_an_integer",
+            lambda c: 2.0 ** (_bias(c) + 1) - 1,
+            "an integer has steps of 1 everywhere: how large is the last step of this format?",
+        ),
+        Mistake(
+            "range_of_an_integer",
+            lambda c: c.bit_format.pattern_count - 1,
+            "a count of patterns is no range: which pattern is the largest number, and what is its value?",
+        ),
+        Mistake(
+            "range_of_an_integer",
+            lambda c: c.bit_format.pattern_count / 2 - 1,
+            "a count of patterns is no range: which pattern is the largest number, and what is its value?",
+        ),
+        Mistake("fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** _bias(c), f"{_ONES} And the 1?"),
+        Mistake(
+            "fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (_bias(c) + 1), f"{_ONES} And the 1?"
+        ),
+        Mistake(
+            "step_of_largest_off",
+            lambda c: (2 - 2.0 ** (-1 - _mantissa(c))) * 2.0 ** _bias(c),
+            f"{_ONES} The last step is 2**-mantissa_bits",
+        ),
+        Mistake("exponent_without_bias", lambda c: 2.0 ** (2**c.bit_format.exponent_bits - 2), "the bias"),
+    ),
+    "smallest_normal": (
+        Mistake("exponent_zero_is_normal", lambda c: 2.0 ** -_bias(c), _LOW),
+        Mistake("exponent_two_is_first", lambda c: 2.0 ** (2 - _bias(c)), _LOW),
+        Mistake("subnormal_for_normal", lambda c: limits_of(c)["smallest_subnormal"], "normal: with a 1 in front"),
+        Mistake("one_over_largest", lambda c: 1 / limits_of(c)["largest"], "range is not symmetric around 1: " + _LOW),
+        Mistake("most_negative", lambda c: -limits_of(c)["largest"], "the smallest positive number is asked for"),
+        Mistake("zero_for_smallest", lambda c: 0, "the smallest positive number is asked for"),
+        Mistake(
+            "spacing_of_one_for_smallest",
+            lambda c: 2.0 ** -_mantissa(c),
+            "how far a format reaches down is not how fine it is at 1",
+        ),
+    ),
+    "smallest_subnormal": (
+        Mistake("no_subnormals", lambda c: limits_of(c)["smallest_normal"], _SUBNORMAL),
+        Mistake("exponent_zero_less_bias", lambda c: 2.0 ** (-_bias(c) - _mantissa(c)), _SUBNORMAL),
+        Mistake(
+            "half_of_smallest_normal",
+            lambda c: limits_of(c)["smallest_normal"] / 2,
+            "the last mantissa bit, not the first",
+        ),
+        Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)), _SUBNORMAL),
+        Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** -_bias(c), _SUBNORMAL),
+        Mistake(
+            "twice_the_smallest",
+            lambda c: 2 * limits_of(c)["smallest_subnormal"],
+            "how many mantissa bits are there, and which of them is set?",
+        ),
+        Mistake(
+            "largest_subnormal",
+            lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)),
+            "the smallest one: one mantissa bit set",
+        ),
+        Mistake(
+            "spacing_of_one_for_subnormal",
+            lambda c: 2.0 ** -_mantissa(c),
+            "how fine a format is at 1 is not how far it reaches down",
+        ),
+    ),
+    "spacing": (
+        Mistake(
+            "spacing_of_one",
+            lambda c: 2.0 ** -_mantissa(c),
+            "the spacing at 1: what happens to it at each power of two?",
+        ),
+        Mistake(
+            "spacing_in_proportion",
+            lambda c: c.number * 2.0 ** -_mantissa(c),
+            "between two powers of two the steps are equal: does yours change from number to number?",
+        ),
+        Mistake(
+            "half_spacing",
+            lambda c: limits_of(c)["spacing"] / 2,
+            f"the whole step, not the largest rounding error. {_STEP}",
+        ),
+        Mistake(
+            "half_spacing",
+            lambda c: 2.0 ** (power_below(c.number) - _mantissa(c) - 1),
+            f"the whole step, not the largest rounding error. {_STEP}",
+        ),
+        Mistake(
+            "spacing_of_the_float",
+            lambda c: math.ulp(c.number),
+            "this is the spacing of the float that holds the number, not of the format",
+        ),
+        Mistake(
+            "spacing_of_the_float",
+            lambda c: 2.0 ** (power_below(c.number) - 23),
+            "this is the spacing of the float that holds the number, not of the format",
+        ),
+        Mistake("double_spacing", lambda c: limits_of(c)["spacing"] * 2, _STEP),
+        Mistake(
+            "subnormals_without_end",
+            lambda c: 2.0 ** (power_below(c.number) - _mantissa(c)),
+            "below the smallest normal number: do the steps still get smaller?",
+        ),
+        Mistake(
+            "smallest_step_everywhere",
+            lambda c: limits_of(c)["smallest_subnormal"],
+            "floating point: what happens to the steps at each power of two?",
+        ),
+        Mistake("logarithm_rounded_up", lambda c: _spacing(c, math.ceil(math.log2(c.number))), _FLOOR),
+        Mistake("logarithm_rounded_up", lambda c: _spacing(c, power_below(c.number) + 1), _FLOOR),
+        Mistake("logarithm_rounded", lambda c: _spacing(c, round(math.log2(c.number))), _FLOOR),
+        Mistake(
+            "logarithm_truncated", lambda c: _spacing(c, int(math.log2(c.number))), f"{_FLOOR} int() cuts towards 0"
+        ),
+        Mistake("power_alone_for_spacing", lambda c: 2.0 ** power_below(c.number), _STEP),
+        Mistake(
+            "zero_among_subnormals",
+            lambda c: limits_of(c)["spacing"] if power_below(c.number) >= 1 - _bias(c) else 0,
+            _SUBNORMAL,
+        ),
+    ),
+}
+
+
+def _spacing(case: LimitsCase, exponent: int) -> float:
+    return 2.0 ** (max(exponent, 1 - _bias(case)) - _mantissa(case))

@@ -1,0 +1,792 @@
+# %% [markdown]
+# # 4. Number formats
+#
+# You read every number format of training bit by bit, and you know before a run where it loses values.
+#
+# 55 min (estimated) · CPU is enough · after lesson 03
+
+# %% [markdown]
+# **You will be able to**
+# - predict the range and the spacing of a format from its counts of bits;
+# - decode any bit pattern, subnormals and special values included;
+# - round a value to any format, as the hardware does.
+
+# %% tags=["given"]
+import math
+
+import torch
+
+from grader import check_format_limits, device_name, lesson_device, look
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>What does gradient checkpointing trade?</summary>
+# Memory for computation: activations are dropped, and forward runs again to rebuild them.
+# </details>
+# <details><summary>AdamW keeps two moments for each parameter. How many bytes are that in fp32?</summary>
+# Eight: two numbers of 4 bytes.
+# </details>
+
+# %% [markdown]
+# **The problem.** You add 0.01 a thousand times, in three formats. Before you run the cell: how far from 10 does each
+# of them end?
+
+
+# %%
+def add_up(dtype: torch.dtype, count: int = 1000) -> list[float]:
+    """Add 0.01 again and again; return the total after each addition."""
+    total, value, totals = torch.zeros((), dtype=dtype), torch.tensor(0.01, dtype=dtype), []
+    for _ in range(count):
+        total = total + value
+        totals.append(total.item())
+    return totals
+
+
+totals = {"fp32": add_up(torch.float32), "fp16": add_up(torch.float16), "bf16": add_up(torch.bfloat16)}
+for name, reached in totals.items():
+    print(f"{name}: {reached[-1]:.6g}")
+
+# %% [markdown]
+# In bf16 the sum is 4. No error, no warning, no NaN. A weight of a network is such a sum too, of thousands of small
+# updates. At which total does a format stop growing, and how can you know it before the run?
+
+# %% [markdown]
+# ## Three parts of a number
+#
+# | format | sign bits | exponent bits | mantissa bits |
+# |---|---|---|---|
+# | fp32 | 1 | 8 | 23 |
+# | tf32 | 1 | 8 | 10 |
+# | fp16 | 1 | 5 | 10 |
+# | bf16 | 1 | 8 | 7 |
+# | fp8 e5m2 | 1 | 5 | 2 |
+# | fp8 e4m3 | 1 | 4 | 3 |
+#
+# The *mantissa* is read as a fraction `f` from 0 up to just below 1. The *exponent* is stored as an integer `E` from
+# 0 up. A **bias** is taken from it: 15 for 5 exponent bits, 127 for 8, so that half of the powers lie below 1.
+#
+# In words: *a number is its sign, times 1 plus the fraction, times 2 to the stored exponent less the bias.*
+
+# %% [markdown]
+# Two stored exponents are special.
+#
+# - `E` of all ones stands for no number: with mantissa 0 it is infinity, with any other it is NaN.
+# - `E = 0` has no 1 in front of its fraction. These are the **subnormal** numbers, and 0 is one of them. Their power
+#   of two is that of `E = 1`.
+#
+# Here are all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is 1.
+#
+# | E | mantissa 0 | mantissa 1 |
+# |---|---|---|
+# | 0 | 0 | 0.5 |
+# | 1 | 1 | 1.5 |
+# | 2 | 2 | 3 |
+# | 3 | infinity | NaN |
+#
+# Find each of the eight by the two rules before you go on.
+
+# %% [markdown]
+# ## Predict: range and spacing
+#
+# In the small format the largest number is 3, and the smallest *normal* number is 1. The smallest subnormal number is
+# 0.5. The **spacing** is the step from one number to the next. It is 0.5 below 2, and 1 from 2 on. Each power of two
+# doubles it, but for the subnormals: they have the spacing of the smallest normal numbers.
+#
+# *Contract.* Return the four limits as a dict. The top exponent stands for infinities and NaN. It is judged on
+# formats that this lesson does not show. `number` lies anywhere within the range, among the subnormals too.
+
+
+# %% exercise="format_limits"
+def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
+    """Range of a format, and its spacing at a number.
+
+    Args:
+        exponent_bits: Bits of the exponent.
+        mantissa_bits: Bits of the mantissa.
+        number: A positive number within the range of the format.
+
+    Returns:
+        "largest": the largest finite number;
+        "smallest_normal": the smallest positive number with a 1 in front of its fraction;
+        "smallest_subnormal": the smallest positive number;
+        "spacing": the step between the neighbours around `number`; at a number of the format, the step upwards.
+    """
+    ### BEGIN SOLUTION
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(math.floor(math.log2(number)), 1 - bias)
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
+        "spacing": 2.0 ** (exponent - mantissa_bits),
+    }
+    ### END SOLUTION
+
+
+# %%
+look(format_limits, 2, 1, 1.7)
+
+# %% check="check_format_limits" points=3
+check_format_limits(format_limits)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: in the small format, which E and which mantissa belong to 3, to 1, and to 0.5?<br>
+# Then: from one power of two to the next there are as many steps as there are mantissas. Which power of two is the
+# last one at or below the number, and below which one do the steps stop getting smaller?
+# </details>
+
+# %% [markdown]
+# **Run.** `torch.finfo` knows the limits of the formats that torch has. Its `eps` is the spacing at 1.
+
+# %%
+from grader import draw_spans
+
+dtypes = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16, "e5m2": torch.float8_e5m2}
+bit_counts = {"fp32": (8, 23), "fp16": (5, 10), "bf16": (8, 7), "e5m2": (5, 2)}
+predicted = look(lambda: {name: format_limits(*counts, 1.0) for name, counts in bit_counts.items()}) or {}
+for name, dtype in dtypes.items():
+    info, mine = torch.finfo(dtype), predicted.get(name)
+    ratios = f"   predicted / torch: {mine['largest'] / info.max:.6f}, {mine['spacing'] / info.eps:.6f}" if mine else ""
+    print(f"{name}: largest {info.max:.5g}, spacing at 1 {info.eps:.3g}{ratios}")
+
+# %%
+infos = {name: torch.finfo(dtype) for name, dtype in (dtypes | {"e4m3": torch.float8_e4m3fn}).items()}
+spans = {
+    name: {
+        "subnormal": (info.smallest_normal * info.eps, info.smallest_normal),
+        "normal": (info.smallest_normal, info.max),
+    }
+    for name, info in infos.items()
+}
+tf32 = {"subnormal": (2.0**-136, 2.0**-126), "normal": (2.0**-126, (2 - 2.0**-10) * 2.0**127)}
+spans = {"fp32": spans["fp32"], "tf32": tf32, **spans}
+draw_spans(spans, title="Which positive numbers a format reaches", x_label="absolute value")
+
+# %% [markdown]
+# **Investigate.** Two groups appear. Normal numbers with 8 exponent bits reach from 1e-38 to 3e38. With 5 they reach
+# from 6e-5 to about 6e4. With 4, e4m3 is the narrowest. So **exponent bits are range**.
+#
+# The figure does not show how fine a format is. `eps` does: 1.2e-7 for fp32, 0.00098 for fp16, 0.0078 for bf16. So
+# **mantissa bits are precision**: bf16 has the range of fp32, and between two and three decimal digits.
+#
+# Subnormals extend a range downwards. They pay with precision: the smallest one has one bit left.
+
+# %% [markdown]
+# **Names.** *fp32* is also single precision, float32, binary32. *fp16* is half precision, float16. *bf16* is bfloat16,
+# brain floating point. *Mantissa*: significand, or fraction. The spacing at a number is its *ulp*, unit in the last
+# place. `eps` is *machine epsilon*. *tf32* is TensorFloat-32.
+#
+# **Two exceptions.**
+#
+# - *e4m3* has no infinity. Its top exponent stands for numbers, but for one mantissa, which is NaN. So its largest
+#   number is 448, where the rule gives 240. Torch's name says it: `float8_e4m3fn`, *fn* for finite.
+# - *tf32* is no dtype. It uses 19 bits, and its tensors are fp32 in memory: 4 bytes a number.
+
+# %%
+for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.float8_e4m3fn):
+    print(f"{dtype!s:<22} {dtype.itemsize} bytes a number, {64 // dtype.itemsize:>2} numbers in 64 bytes")
+
+# %% [markdown]
+# **Modify.** Change `start` in the next cell. Before you run it: what is the smallest power of two at which adding 1
+# changes nothing in bf16? And in fp16?
+
+# %%
+start = 128.0
+for dtype in (torch.bfloat16, torch.float16):
+    print(dtype, (torch.tensor(start, dtype=dtype) + 1).item() - start)
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+# 256 in bf16, where the spacing becomes 2; 2048 in fp16. A counter in bf16 stops at 256.
+# </details>
+# <details><summary>Explain in one sentence: why does bf16 hold values that are too large for fp16?</summary>
+# It spends three more bits on the exponent, which is range, and three fewer on the mantissa.
+# </details>
+
+# %% [markdown]
+# ## Complete: the decoder
+#
+# Now the bits themselves. A worked example: what does fp16 store for 0.1?
+
+# %% tags=["given"]
+from grader import check_decoded_patterns
+
+# %%
+pattern = torch.tensor(0.1, dtype=torch.float16).view(torch.int16).item()  # the same 16 bits, read as an integer
+text = f"{pattern:016b}"
+stored_exponent, stored_mantissa = int(text[1:6], 2), int(text[6:], 2)
+print(f"sign {text[0]}, exponent {text[1:6]} = {stored_exponent}, mantissa {text[6:]} = {stored_mantissa}")
+number = (1 + stored_mantissa / 1024) * 2.0 ** (stored_exponent - 15)
+print(f"(1 + {stored_mantissa} / 1024) * 2**({stored_exponent} - 15) = {number}")
+
+# %% [markdown]
+# So fp16 has no 0.1. Its nearest number is 0.0999756.
+#
+# **Exercise.** Complete the decoder. The parts are cut out already.
+#
+# *Contract.* Where `has_infinity` is true, the two rules for special exponents hold. Where it is false, as in e4m3,
+# the top exponent stands for numbers, and the pattern of all ones in exponent and mantissa is NaN. Exponent 0 is the
+# same in both. The pattern of the sign bit alone is -0.0. By hand: without torch's own formats.
+#
+# It is judged on **every** bit pattern of fp16, bf16, e5m2 and e4m3 against torch, and on two formats that torch does
+# not have.
+
+
+# %% exercise="decode"
+def decode(bits: int, exponent_bits: int, mantissa_bits: int, has_infinity: bool) -> float:
+    """Value of a bit pattern, decoded by hand.
+
+    Args:
+        bits: The pattern as an integer: sign bit, exponent, mantissa, from the left.
+        exponent_bits: Bits of the exponent.
+        mantissa_bits: Bits of the mantissa.
+        has_infinity: Whether the top exponent stands for infinities and NaN.
+
+    Returns:
+        The number, an infinity, or NaN.
+    """
+    sign = -1.0 if bits >> (exponent_bits + mantissa_bits) else 1.0
+    exponent = (bits >> mantissa_bits) % 2**exponent_bits
+    mantissa = bits % 2**mantissa_bits
+    is_top = exponent == 2**exponent_bits - 1
+    ### BEGIN SOLUTION
+    bias, fraction = 2 ** (exponent_bits - 1) - 1, mantissa / 2**mantissa_bits
+    if exponent == 0:
+        return sign * fraction * 2.0 ** (1 - bias)
+    if is_top and (has_infinity or mantissa == 2**mantissa_bits - 1):
+        return sign * math.inf if has_infinity and mantissa == 0 else math.nan
+    return sign * (1 + fraction) * 2.0 ** (exponent - bias)
+    ### END SOLUTION
+
+
+# %%
+def show_patterns():
+    for bits in (0b0_01011_1001100110, 0b0_00000_0000000001, 0b0_11110_1111111111, 0b1_11111_0000000000):
+        print(f"{bits:016b} in fp16: {decode(bits, 5, 10, True)}")
+
+
+look(show_patterns)
+
+# %% check="check_decoded_patterns" points=3
+check_decoded_patterns(decode)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: sort the patterns by their exponent: zero, top, and all others. The last group is the worked example.<br>
+# Then: for exponent 0, ask for two things: is there a 1 in front, and which power of two? For the top exponent, ask
+# for has_infinity, and then for the mantissa.
+# </details>
+
+# %% [markdown]
+# **Modify.** Take `0b0_1111_110` in e4m3. Before you run the cell: which number is it, with and without infinity?
+
+
+# %%
+def show_both_rules():
+    for has_infinity in (False, True):
+        print(f"0 1111 110, has_infinity={has_infinity}: {decode(0b0_1111_110, 4, 3, has_infinity)}")
+
+
+look(show_both_rules)
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: what does e4m3 gain by giving infinity up?</summary>
+# Seven more numbers at the top, of each sign: 256 to 448, almost twice the range of 240.
+# </details>
+
+# %% [markdown]
+# ## Write: rounding to even
+#
+# Every operation computes a result, and then **rounds** it to a number of its format. The rule is the same in all of
+# them: the nearest number; half-way between two, the one whose mantissa is **even**. So errors of both directions
+# balance over many operations. Always rounding halves up would push every sum upwards.
+#
+# Before you run the cell, predict each line.
+
+# %% tags=["given"]
+from grader import check_rounded_values
+
+# %%
+shown = {"2049": 2049.0, "2051": 2051.0, "1 + 2**-11": 1 + 2.0**-11, "65519": 65519.0, "65520": 65520.0}
+shown |= {"2**-24": 2.0**-24, "2**-25": 2.0**-25, "just above 2**-25": 2.0**-25 * 1.001}
+for name, value in shown.items():
+    print(f"{name:<18} in fp16: {torch.tensor(value).to(torch.float16).item()}")
+print(f"1 + 2**-8          in bf16: {torch.tensor(1 + 2.0**-8).to(torch.bfloat16).item()}")
+
+# %% [markdown]
+# - 2049 and 2051 lie half-way: the spacing there is 2. One goes down, one goes up.
+# - `1 + 2**-11` is half-way between 1 and the next number. It stays 1, and so does `1 + 2**-8` in bf16.
+# - 65504 is the largest number. 65519 rounds to it. 65520 is half-way to 65536, which would be the next number. It
+#   goes up, out of the range: **overflow**, infinity.
+# - `2**-24` is the smallest subnormal. `2**-25` is half-way to 0, and goes there: **underflow**.
+
+# %% [markdown]
+# **Exercise.** Write this rounding for any format with infinities.
+#
+# *Contract.* Return a number of the format as a float. Subnormals are numbers of it too. Round as if the exponent had
+# no end, then replace what lies above the largest number by infinity of the same sign. Infinity stays infinity, NaN
+# stays NaN. The sign of a zero does not count.
+#
+# By hand: without torch's own formats. `value` is a float of Python, with 52 mantissa bits, so compute in float64: a
+# stop in fp32 would round twice. It is judged on fp16, bf16, e5m2, and on formats that torch does not have, such as
+# 1-6-9: one sign bit, 6 exponent bits, 9 mantissa bits.
+
+
+# %% exercise="round_to_format"
+def round_to_format(value: float, exponent_bits: int, mantissa_bits: int) -> float:
+    """Round a value to a format by hand: to the nearest number, half-way to the even mantissa.
+
+    Args:
+        value: Any float, infinities and NaN included.
+        exponent_bits: Bits of the exponent; the top exponent stands for infinities and NaN.
+        mantissa_bits: Bits of the mantissa.
+
+    Returns:
+        The rounded value.
+    """
+    ### BEGIN SOLUTION
+    if value == 0 or not math.isfinite(value):
+        return value
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)  # value = fraction * 2**n, with a fraction from 0.5 to 1
+    spacing = 2.0 ** (exponent - mantissa_bits)
+    rounded = round(value / spacing) * spacing  # Python's round() takes half-way to even
+    return math.copysign(math.inf, value) if abs(rounded) >= 2.0 ** (bias + 1) else rounded
+    ### END SOLUTION
+
+
+# %%
+def show_rounded(exponent_bits, mantissa_bits):
+    for name, value in shown.items():
+        print(f"{name:<18} {round_to_format(value, exponent_bits, mantissa_bits)}")
+
+
+look(show_rounded, 5, 10)
+
+# %% check="check_rounded_values" points=4
+check_rounded_values(round_to_format)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: rounding to whole numbers is easy. What do you divide by, so that the numbers of the format around the value
+# become whole numbers?<br>
+# Then: the divisor is the spacing of your first exercise. What does Python's `round(2.5)` give? Look at the two ends
+# of the range last.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: gradients below 2**-25 become 0 in fp16. Is that a lack of precision or of
+# range?</summary>
+# Of range: bf16 has less precision, and keeps them.
+# </details>
+#
+# **Modify.** In the last line above the check, change 5 and 10 to the counts of bf16. Before you run it: which results
+# come closer to their value, and which move away?
+#
+# <details><summary>Answer</summary>
+# Closer, by range: 65520 becomes 65536 in place of infinity, and the two values near 2**-25 are kept. Away, by
+# precision: 2051 becomes 2048, and 65519 becomes 65536.
+# </details>
+
+# %% [markdown]
+# ## Sums that stop growing
+#
+# Back to the problem. Each addition rounds its result. The total after so many additions:
+
+# %%
+from grader import draw_curves
+
+places = list(range(100, 1001, 100))
+curves = {name: [reached[place - 1] for place in places] for name, reached in totals.items()}
+draw_curves(places, curves, title="Sum of so many times 0.01", x_label="additions", y_label="total")
+
+# %% [markdown]
+# In bf16 the spacing at 4 is 2**-5, which is 0.03125. The value 0.01 is less than half of it. So 4 + 0.01 is nearest
+# to 4, and stays there for ever. In words: *a sum stops where the value is less than half of the spacing at the
+# total.*
+#
+# fp16 has three more mantissa bits, so it stops later. Before you run the cell: at which total?
+
+# %%
+print(f"fp16 after 10,000 additions: {add_up(torch.float16, 10_000)[-1]}")
+values = torch.full((1000,), 0.01)
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    print(f"torch's own sum of 1,000 values in {dtype}: {values.to(dtype).sum().item()}")
+
+# %% [markdown]
+# At 32, where the spacing of fp16 is 2**-5.
+#
+# Torch's `sum` is right to the last bit of each format. It adds up in fp32 and rounds once, at the end. Matrix
+# products do the same: 16-bit factors, and an **accumulator** in fp32. Your own loop over 16-bit tensors does not.
+#
+# A weight is a sum that no library adds up for you. A bf16 weight of 1 ignores every update below `2**-9`, for ever.
+# That is why training keeps fp32 *master weights*: lesson 05.
+
+# %% [markdown]
+# ## Which format for which tensor
+#
+# Measure before you choose. The next cell trains a small language model for 20 steps in fp32. It shows how large the
+# values of each kind of tensor are.
+
+# %%
+from grader import make_token_batch, make_transformer
+
+language_model = make_transformer(2, 64, 4, vocabulary=100, context=32).to(device)
+optimizer = torch.optim.AdamW(language_model.parameters(), lr=1e-3)
+activations = []
+for block in language_model.blocks:
+    block.register_forward_hook(lambda module, inputs, output: activations.append(output.detach()))
+
+for step in range(20):
+    activations.clear()
+    tokens, targets = make_token_batch(16, 32, 100, seed=step, device=device)  # [batch, time]
+    logits = language_model(tokens)  # [batch, time, vocabulary]
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+    optimizer.step()
+
+
+# %%
+def flat(tensors) -> torch.Tensor:
+    """All values of some tensors that are not zero, in one vector."""
+    vector = torch.cat([tensor.detach().flatten() for tensor in tensors])
+    return vector[vector != 0]
+
+
+parameters = list(language_model.parameters())
+kinds = {"weights": flat(parameters), "activations": flat(activations)}
+kinds["gradients"] = flat(parameter.grad for parameter in parameters)
+kinds["second moments"] = flat(optimizer.state[parameter]["exp_avg_sq"] for parameter in parameters)
+print("absolute values   smallest    largest   zero in fp16, subnormal in fp16")
+for name, values in kinds.items():
+    sizes, half = values.abs(), values.half().abs()
+    gone, subnormal = (half == 0).float().mean(), ((half > 0) & (half < 2.0**-14)).float().mean()
+    print(f"{name:<15} {sizes.min():>10.1e} {sizes.max():>10.1e} {gone:>15.1%} {subnormal:>19.1%}")
+
+# %% [markdown]
+# Weights and activations fit into fp16, but for a few. Gradients reach far down: fp16 keeps about a fifth of them as
+# subnormals, with fewer bits. The second moments are squares of gradients, so their exponents are twice as low. Half
+# of them are 0 in fp16, the rest subnormal. AdamW divides by their root.
+#
+# | tensor | what it needs | usual format |
+# |---|---|---|
+# | weights and activations in a product | few digits | bf16; fp16; fp8 with a scale for each tensor |
+# | gradients | range | bf16; fp16 with loss scaling, lesson 05 |
+# | master weights | digits, for small updates | fp32 |
+# | optimizer state | range and digits | fp32; 8 bits with a scale for each block, lesson 08 |
+# | sums, norms, the loss | digits | fp32 |
+
+# %% [markdown]
+# **The switch for tf32.** A product of fp32 matrices may round its *factors* to tf32, and add up in fp32. Memory stays
+# the same. It exists on NVIDIA GPUs from Ampere on, and a V100 or T4 ignores the switch.
+#
+# | in torch 2.13 | acts on |
+# |---|---|
+# | `torch.set_float32_matmul_precision("high")` | matrix products |
+# | `torch.backends.cuda.matmul.fp32_precision = "tf32"` | matrix products on CUDA |
+# | `torch.backends.cudnn.conv.fp32_precision = "tf32"` | convolutions; so by default |
+#
+# `"highest"` and `"ieee"` turn it off. Older code sets `allow_tf32`, by backend. Use the old names or the new ones,
+# not both. The Trainer has `tf32=True`. A format itself has no form in Accelerate or the Trainer. Which operation uses
+# which one is the matter of lesson 05.
+
+# %%
+print(f"matrix products of fp32 tensors: {torch.get_float32_matmul_precision()}")
+look(
+    lambda: print(f"1/3 as a factor in tf32: {round_to_format(1 / 3, 8, 10)}, in fp32: {round_to_format(1 / 3, 8, 23)}")
+)
+
+# %% [markdown]
+# ## The price
+#
+# Half the bytes are half the memory traffic, on every device. Whether the arithmetic is faster depends on the device.
+# Before you run the cell: is a product of 16-bit matrices faster here? The last number of each second line says it.
+
+# %%
+from grader import measure_step_time
+
+wide = torch.randn(256, 256, device=device)  # [rows, columns]
+
+
+def compare_with(narrow: torch.Tensor) -> None:
+    """Time a product in fp32 and in a narrow format."""
+    print(f"fp32 and {narrow.dtype}: {wide.nbytes:,} and {narrow.nbytes:,} bytes")
+    print(measure_step_time(lambda: wide @ wide, lambda: narrow @ narrow, run_count=5))
+
+
+compare_with(wide.bfloat16())
+compare_with(wide.half())
+
+# %% [markdown]
+# On a CPU this price can reverse: without units for a format, every factor is converted first. An A100 has units:
+#
+# | A100, dense matrix products | 10**12 FLOP/s |
+# |---|---|
+# | fp32 | 19.5 |
+# | tf32 | 156 |
+# | fp16, bf16 | 312 |
+#
+# Its matrix units work on blocks. So sizes of a layer should be multiples of **8** in fp16 and bf16, which are 16
+# bytes. On an A100 multiples of **64** are better, which are 128 bytes. In tf32 these are 4 and 32 numbers. A
+# vocabulary of 50,257 is often padded to 50,304, a multiple of 64.
+
+# %% [markdown] tags=["further"]
+# ## Further: a sum that does not stall
+#
+# fp32 master weights cost 4 bytes for each parameter. There is a cheaper cure: keep what each addition **lost**, in
+# the same narrow format, and add it the next time. It is *compensated summation*, or Kahan summation. Optimizers use
+# it to train weights in pure bf16.
+#
+# One addition in bf16 shows the loss:
+
+# %% tags=["given"]
+from grader import check_compensated_sum
+
+# %%
+total, value = torch.tensor(4.0, dtype=torch.bfloat16), torch.tensor(0.01, dtype=torch.bfloat16)
+added = (total + value) - total
+print(f"wanted to add {value.item():.6f}, added {added.item()}, lost {(value - added).item():.6f}")
+print(f"with an fp32 accumulator: {(total.float() + value.float()).item():.6f}, which takes 4 bytes")
+
+# %% [markdown]
+# **Exercise.** Write one compensated addition.
+#
+# *Contract.* All tensors have one shape and one format, fp16 or bf16, and so have both results. `lost` is what
+# `total` lacks so far, so that `total + lost` is the better sum; at first it is 0. Return the new total and what it
+# lacks now. It is judged after hundreds of additions in fp16 and bf16. The total has to be within one spacing of the
+# exact sum, and total plus lost within 0.3 spacings.
+
+
+# %% exercise="add_compensated"
+def add_compensated(total: torch.Tensor, lost: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Add a value to a total, and keep what the narrow format loses.
+
+    Args:
+        total: Totals [count] in fp16 or bf16.
+        lost: What the totals lack so far, in the same format.
+        value: What is added, in the same format.
+
+    Returns:
+        The new total and what it lacks, in the same format.
+    """
+    ### BEGIN SOLUTION
+    wanted = value + lost
+    new_total = total + wanted
+    return new_total, wanted - (new_total - total)
+    ### END SOLUTION
+
+
+# %%
+def add_up_compensated(dtype: torch.dtype) -> float:
+    """Add 0.01 a thousand times, compensated."""
+    total, lost, value = torch.zeros((), dtype=dtype), torch.zeros((), dtype=dtype), torch.tensor(0.01, dtype=dtype)
+    for _ in range(1000):
+        total, lost = add_compensated(total, lost, value)
+    return total.item()
+
+
+look(lambda: print(*(f"{dtype}: {add_up_compensated(dtype)}" for dtype in (torch.float16, torch.bfloat16)), sep="\n"))
+
+# %% check="check_compensated_sum" points=2
+check_compensated_sum(add_compensated)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: two additions happen: what is it that you want to add now, with what was lost before?<br>
+# Then: what was really added is the difference of two totals. Keep the old one until you have it.
+# </details>
+
+# %% [markdown]
+# The bf16 total of 0.01 is 10.0 here, where the exact sum is 10.0098: 0.01 in bf16 is 0.0100098. A total of 2 bytes
+# and a `lost` of 2 bytes do the work of 4 bytes, with the products in bf16.
+
+# %% [markdown]
+# ## Further: choose a format by measuring
+#
+# You have a tensor in fp32, and you know how large a relative error its use allows. Which is the cheapest format?
+#
+# *Contract.* Try the formats of `FORMATS` in order: fewest bytes first, and of equal bytes the one with more
+# mantissa bits. Return the name of the first one that is good enough. For that, **every** value that is not zero has
+# to come back from the format with a relative error of at most `tolerance`. A value that becomes 0 or infinite is
+# lost: its relative error is 1 or more. `values` stay as they are. It is judged on tensors like those of a training
+# job.
+
+# %% tags=["given"]
+from grader import check_chosen_format
+
+FORMATS = {
+    "e4m3": torch.float8_e4m3fn,
+    "e5m2": torch.float8_e5m2,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "fp32": torch.float32,
+}
+
+
+# %% exercise="choose_format"
+def choose_format(values: torch.Tensor, tolerance: float) -> str:
+    """Choose the cheapest format that keeps every value within a relative error.
+
+    Args:
+        values: A tensor in fp32; finite, with zeros among its values.
+        tolerance: The largest relative error that a value may have.
+
+    Returns:
+        A name of FORMATS.
+    """
+    ### BEGIN SOLUTION
+    kept = values[values != 0]
+    for name, dtype in FORMATS.items():
+        errors = (kept.to(dtype).float() - kept).abs() / kept.abs()
+        if errors.max() <= tolerance:
+            return name
+    ### END SOLUTION
+
+
+# %%
+def show_choices(tolerance):
+    for name, values in kinds.items():
+        print(f"{name:<15} {choose_format(values, tolerance)}, for a relative error of {tolerance}")
+
+
+look(show_choices, 2.0**-8)
+
+# %% check="check_chosen_format" points=1
+check_chosen_format(choose_format)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what is the relative error of a value that becomes 0? Of one that becomes infinite? Of one that is 0?<br>
+# Then: one value decides. Which one of all the errors do you compare with the tolerance?
+# </details>
+
+# %% [markdown]
+# The bound for a rounding within the normal range is half of `eps`: 2**-11 for fp16, 2**-8 for bf16, 2**-4 for e4m3.
+# A scale moves values into that range without any error, if it is a power of two. So fp8 training keeps a scale for
+# each tensor, and fp16 training scales the loss.
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# Two rules, as they stand in published teaching material:
+#
+# - a guide to training on one GPU: fp16 ends at 65535, and what is above overflows;
+# - a slide deck on mixed precision: small values become 0 because their digits are too fine, for lack of precision.
+#
+# As code:
+#
+# ```python
+# def what_is_lost(value, exponent_bits, mantissa_bits):
+#     if abs(value) > 65535:
+#         return "range"
+#     if abs(value) < 2**-14:
+#         return "precision"
+#     return "nothing"
+# ```
+#
+# How many faults do you find? Try 65519, 65520, 2**-15, 2**-26 and 0.1 in fp16, and all of them in bf16.
+
+# %% [markdown]
+# <details><summary>Five faults</summary>
+# 65520 overflows already. Subnormals such as 2**-15 are kept. A value that becomes 0 is lost to range, not to
+# precision. Between the ends most values lose precision: 0.1 does. And the numbers are those of fp16 alone.
+# </details>
+#
+# **Exercise.** Repair it, for any format with infinities.
+#
+# *Contract.* Compare the value with what it becomes in the format. "range": a finite value becomes infinite, or a
+# value that is not 0 becomes 0. "precision": it becomes another number. "nothing": it comes back as it was; so do 0,
+# infinities and NaN. Rounding is to even. It is judged on fp16, bf16, e5m2, and on formats that torch does not have.
+
+# %% tags=["given"]
+from grader import check_lost_values
+
+
+# %% exercise="what_is_lost"
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    """Say what a value loses when it is rounded to a format.
+
+    Args:
+        value: Any float, infinities and NaN included.
+        exponent_bits: Bits of the exponent; the top exponent stands for infinities and NaN.
+        mantissa_bits: Bits of the mantissa.
+
+    Returns:
+        "range", "precision" or "nothing".
+    """
+    ### BEGIN SOLUTION
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    half_step_above_largest = (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias
+    half_of_smallest = 2.0 ** (-bias - mantissa_bits)
+    if abs(value) >= half_step_above_largest or abs(value) <= half_of_smallest:
+        return "range"
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
+    is_number = math.ldexp(value, mantissa_bits - exponent).is_integer()
+    return "nothing" if is_number else "precision"
+    ### END SOLUTION
+
+
+# %%
+def show_losses():
+    for value in (65519.0, 65520.0, 2.0**-15, 2.0**-24, 2.0**-26, 0.1, 0.5):
+        print(f"{value:>12.5g} loses {what_is_lost(value, 5, 10):<10} in fp16, {what_is_lost(value, 8, 7)} in bf16")
+
+
+look(show_losses)
+
+# %% check="check_lost_values" points=1
+check_lost_values(what_is_lost)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: find the two thresholds of fp16, 65520 and 2**-25, from its counts of bits. Does the threshold itself belong
+# to the range?<br>
+# Then: inside the range, divide by the spacing. When is the result a whole number?
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Which bits decide about range, and which about precision?</summary>
+# Exponent bits about range, mantissa bits about precision.
+# </details>
+# <details><summary>65519 and 65520 become what in fp16, and why?</summary>
+# 65504 and infinity: the second is half-way to a number that fp16 does not have, and goes up.
+# </details>
+# <details><summary>When does a sum stop growing?</summary>
+# When what you add is less than half of the spacing at the total.
+# </details>
+#
+# **Takeaway: exponent bits buy range, mantissa bits buy digits, and a sum needs more digits than its terms.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 05, mixed precision.
+
+# %% [markdown]
+# **Sources**
+# - [IEEE 754][ieee]: formats, subnormals, rounding to even.
+# - [Efficient training on a single GPU][single], and slides on efficient training: the rules of the bug hunt.
+# - [FP8 formats for deep learning][fp8]: e4m3 without infinity, 448, and e5m2.
+# - [Mixed precision training][mixed]: gradients that vanish in fp16, master weights.
+# - [DLFloat][dlfloat]: the format 1-6-9.
+# - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, tf32 and its switches.
+# - [NVIDIA, A100 data sheet][a100]: the rates. [NVIDIA, matrix multiplication guide][guide]: multiples of 8 and 64.
+# - [nanoGPT][nanogpt]: a vocabulary of 50,304.
+# - W. Kahan, Further remarks on reducing truncation errors, 1965.
+#
+# [nanogpt]: https://github.com/karpathy/nanoGPT/blob/master/model.py
+# [ieee]: https://doi.org/10.1109/IEEESTD.2019.8766229
+# [single]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
+# [fp8]: https://arxiv.org/abs/2209.05433
+# [mixed]: https://arxiv.org/abs/1710.03740
+# [dlfloat]: https://doi.org/10.1109/ARITH.2019.00023
+# [accuracy]: https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
+# [cuda]: https://docs.pytorch.org/docs/stable/notes/cuda.html
+# [a100]: https://www.nvidia.com/content/dam/en-zz/Solutions/Data-Center/a100/pdf/nvidia-a100-datasheet.pdf
+# [guide]: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html

@@ -1,0 +1,11 @@
+# Source: two to the power of the exponent bits, halved
+# The bias is half of the exponent's range.
+def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
+    bias = 2 ** (exponent_bits - 1)
+    exponent = max(math.floor(math.log2(number)), 1 - bias)
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0 ** (2**exponent_bits - 2 - bias),
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
+        "spacing": 2.0 ** (exponent - mantissa_bits),
+    }

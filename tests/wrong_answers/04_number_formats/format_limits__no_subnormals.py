@@ -1,0 +1,11 @@
+# Source: hardware that flushes subnormals to zero
+# The smallest positive number is the smallest normal one.
+def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(math.floor(math.log2(number)), 1 - bias)
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias),
+        "spacing": 2.0 ** (exponent - mantissa_bits),
+    }

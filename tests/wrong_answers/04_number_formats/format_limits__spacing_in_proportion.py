@@ -1,0 +1,11 @@
+# Source: a relative precision, taken for the spacing
+# The spacing grows with each number, not with each power of two.
+def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(math.floor(math.log2(number)), 1 - bias)
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
+        "spacing": number * 2.0**-mantissa_bits,
+    }

@@ -1,0 +1,12 @@
+# Source: NaN taken for a value that is too large
+# NaN becomes infinity.
+def round_to_format(value: float, exponent_bits: int, mantissa_bits: int) -> float:
+    if value == 0:
+        return value
+    if not math.isfinite(value):
+        return -math.inf if value < 0 else math.inf
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
+    spacing = 2.0 ** (exponent - mantissa_bits)
+    rounded = round(value / spacing) * spacing
+    return math.copysign(math.inf, value) if abs(rounded) >= 2.0 ** (bias + 1) else rounded

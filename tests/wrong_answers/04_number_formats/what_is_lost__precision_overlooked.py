@@ -1,0 +1,12 @@
+# Source: the two ends alone
+# Values between two numbers are said to lose nothing.
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    if abs(value) >= (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias:
+        return "range"
+    if abs(value) <= 2.0 ** (-bias - mantissa_bits):
+        return "range"
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
+    return "nothing"

@@ -1,0 +1,12 @@
+# Source: the smallest normal number as a threshold
+# Subnormals are said to be lost.
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    if abs(value) >= (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias:
+        return "range"
+    if abs(value) < 2.0 ** (1 - bias):
+        return "range"
+    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
+    return "nothing" if math.ldexp(value, mantissa_bits - exponent).is_integer() else "precision"

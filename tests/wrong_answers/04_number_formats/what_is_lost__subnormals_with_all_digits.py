@@ -1,0 +1,12 @@
+# Source: the mantissa counted without a look at the range
+# Subnormals are given all mantissa bits.
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    if abs(value) >= (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias:
+        return "range"
+    if abs(value) <= 2.0 ** (-bias - mantissa_bits):
+        return "range"
+    exponent = math.frexp(value)[1] - 1
+    return "nothing" if math.ldexp(value, mantissa_bits - exponent).is_integer() else "precision"
