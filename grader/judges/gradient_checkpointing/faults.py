@@ -1,0 +1,44 @@
+"""Verdict on the faults that were found in checkpoints."""
+
+from __future__ import annotations
+
+from grader.cases.gradient_checkpointing import FAULTS, faults_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+LOOK_AT = {
+    "parameter_gradients": "parameters: after backward, is there a gradient in their .grad?",
+    "random_state": "dropout: gradients of the plain block and of the checkpoint, both from one manual_seed",
+    "input_without_gradient": "an input with requires_grad=False: does the output still need a gradient?",
+    "no_recompute": "how often the block runs, in forward and backward together: a hook can count",
+}
+
+
+def judge_found_faults(observation: Observation, seed: int) -> Verdict:
+    """Compare the names found for each checkpoint; what holds for all of them is told first."""
+    cases, found = faults_cases(seed), [set(names) for names in observation.facts["found"]]
+    pairs = [(set(case.faults), names) for case, names in zip(cases, found, strict=True)]
+    if all(faults == names for faults, names in pairs):
+        measured = f"{sum(map(len, found))} faults in {len(cases)} checkpoints, and none where there is none"
+        return Verdict(PASSED, "every fault found", measured)
+    if not any(found):
+        return Verdict("no_fault_found", "every fault found", "no fault in any checkpoint", "what your tests compare")
+    if len({frozenset(names) for names in found}) == 1:
+        look_at = "your answer is the same for every checkpoint: does it run the one that it is given?"
+        return Verdict("same_for_every_checkpoint", "each checkpoint tested", _say(found[0]), look_at)
+    if any(len(names) > 1 for names, _ in pairs) and all(len(names) <= 1 for names in found):
+        faults, names = next(pair for pair in pairs if len(pair[0]) > 1)
+        look_at = "a checkpoint with several faults: do the tests go on after the first one that fails?"
+        return Verdict("first_fault_only", _say(faults), _say(names), look_at)
+    for name in FAULTS:
+        for faults, names in pairs:
+            if name in faults and name not in names:
+                return Verdict(f"{name}_missed", _say(faults), _say(names), LOOK_AT[name])
+        for faults, names in pairs:
+            if name in names and name not in faults:
+                return Verdict(f"{name}_reported", _say(faults), _say(names), LOOK_AT[name])
+    raise ValueError("names that are no faults")
+
+
+def _say(names: set[str] | frozenset[str]) -> str:
+    return f"faults: {', '.join(sorted(names))}" if names else "no fault"
