@@ -15,8 +15,7 @@
 import torch
 import torch.nn.functional as F
 
-from grader import MIB, check_segment_peak, device_name, format_bytes, lesson_device, look
-from grader import make_thin_blocks, make_wide_blocks, measure_peak_memory, measure_saved_tensors
+from grader import MIB, check_segment_peak, device_name, format_bytes, lesson_device, look, measure_peak_memory
 
 device = lesson_device()
 print(f"measured on: {device_name()}, torch {torch.__version__}")
@@ -46,6 +45,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # how many `a * b`?
 
 # %%
+from grader import measure_saved_tensors
+
 a, b = (torch.randn(512, 512, device=device, requires_grad=True) for _ in range(2))
 operations = {
     "a + b": lambda: a + b,
@@ -79,6 +80,8 @@ for name, operation in operations.items():
 
 # %% tags=["given"]
 from torch.utils.checkpoint import checkpoint
+
+from grader import make_thin_blocks, make_wide_blocks
 
 
 def run_segments(blocks, states: torch.Tensor, k: int) -> torch.Tensor:
@@ -316,8 +319,8 @@ def trainable(block) -> list:
 # *Contract.* `checkpoint_by_hand(block, inputs)` returns what `block(inputs)` returns. After `backward()`, the
 # trainable parameters and the input have the gradients that the plain block would have given. `inputs` is one tensor.
 # It may need no gradient, and it may be tokens: integers, which cannot have one. Parameters may be frozen. The block
-# may contain dropout, and it may be called several times. It runs twice: once in forward, without a graph, and once
-# in backward. Random numbers outside the checkpoint stay as they would have been.
+# may contain dropout, and it may be called several times. It runs twice: once in forward, and once in backward.
+# Random numbers outside the checkpoint stay as they would have been.
 #
 # *Budget.* A peak of at most 50 % of the plain blocks'. By hand: `torch.utils.checkpoint` raises.
 
@@ -415,6 +418,9 @@ check_checkpoint_peak(checkpoint_by_hand)
 
 
 # %%
+from torch.autograd.graph import saved_tensors_hooks
+
+
 def checkpoint_by_hooks(block, inputs):
     count, again = 0, []
 
@@ -425,13 +431,19 @@ def checkpoint_by_hooks(block, inputs):
 
     def unpack(number):  # in backward: run again, and collect what is saved now
         if not again:
-            collect = torch.autograd.graph.saved_tensors_hooks(lambda tensor: again.append(tensor.detach()), None)
-            with torch.enable_grad(), collect:
+            with torch.enable_grad(), saved_tensors_hooks(lambda tensor: again.append(tensor.detach()), str):
                 block(inputs.detach())
         return again[number]
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+    with saved_tensors_hooks(pack, unpack):
         return block(inputs)
+
+
+block, rows = make_wide_blocks(1, 64, 256)[0], torch.randn(32, 64)  # [batch, width]
+for run in (block, lambda states: checkpoint_by_hooks(block, states)):
+    block.zero_grad()
+    run(rows).sum().backward()
+    print(f"norm of the gradient of the first weight: {float(block[0].weight.grad.norm()):.4f}")
 
 
 # %% [markdown]
@@ -442,103 +454,9 @@ def checkpoint_by_hooks(block, inputs):
 # and floating-point operations (FLOPs) by `torch.utils.flop_counter`: for each matrix product, 2 for each
 # multiplication and addition.
 
-# %%
-from torch.utils.flop_counter import FlopCounterMode
-
+# %% tags=["given"]
 blocks = make_wide_blocks(16, 256, 1024).to(device)
 inputs = torch.randn(512, 256, device=device)  # [batch, width]
-runs = []
-for block in blocks:
-    block.register_forward_pre_hook(lambda *_: runs.append(1))
-
-
-def count_work(name, run):
-    runs.clear()
-    with FlopCounterMode(display=False) as counter:
-        run().sum().backward()
-    print(f"{name:<20} {len(runs)} block forwards, {counter.get_total_flops() / 1e9:.2f} GFLOPs")
-
-
-count_work("plain", lambda: blocks(inputs))
-for k in (1, 4, 16):
-    count_work(f"checkpoint, k = {k}", lambda k=k: run_segments(blocks, inputs, k))
-
-# %% [markdown]
-# The plain step has a forward, and a backward of about twice its work: three parts. A second forward is one part more:
-# a third, 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves
-# out the last layer of the second run. Here that is half of a block.
-#
-# Your `Function` runs each block to its end.
-
-# %% [markdown]
-# ## Hugging Face: one call, and a trap
-#
-# Models of transformers checkpoint each layer after one call: `model.gradient_checkpointing_enable()`. The newest
-# versions name it `activation_checkpointing_enable()`, and warn about the old name. The next cell takes whichever
-# there is.
-#
-# `from_pretrained` returns a model in **eval mode**. Before you run the cell: what does checkpointing save there?
-
-# %%
-from grader import make_distilbert
-
-distilbert = make_distilbert().to(device)
-tokens = torch.randint(1000, (2, 128), device=device)  # [rows, time]
-
-
-def enable_checkpointing(model):
-    """Checkpoint every layer of a model of transformers."""
-    newest = getattr(model, "activation_checkpointing_enable", None)
-    (newest or model.gradient_checkpointing_enable)()
-
-
-def show_saved(when):
-    for mode in (distilbert.train, distilbert.eval):
-        mode()
-        saved_bytes = measure_saved_tensors(lambda: distilbert(tokens).logits).total_bytes
-        print(f"{when} the call, {mode.__name__:<5} mode: {format_bytes(saved_bytes):>9} saved for backward")
-
-
-show_saved("before")
-enable_checkpointing(distilbert)
-show_saved("after ")
-
-# %% [markdown]
-# In eval mode the call does **nothing**, and says nothing. The layers look at `self.training`. The Trainer calls
-# `train()` itself. A loop of your own, or one with Accelerate, has to.
-
-# %% [markdown]
-# ## Write: meet a budget on a model that you have not seen
-#
-# So far all blocks were alike. Here some are large and some are small, and you are given a budget in bytes. You
-# choose which blocks to checkpoint, **each by itself**.
-#
-# Look at one block at a time, as backward does, from the last to the first. When backward comes to a block, all that
-# it needs of this block is there, recomputed or kept. Of the blocks before it, what was **kept** is there, and their
-# inputs. The blocks after it are gone.
-#
-# | backward is at block | held |
-# |---|---|
-# | 3 | inputs of 1, 2, 3; kept interiors of 1, 2; interior of 3 |
-# | 2 | inputs of 1, 2; kept interior of 1; interior of 2 |
-# | 1 | input of 1; interior of 1 |
-
-# %% [markdown]
-# The peak is the largest of these rows. So ask two questions of a block before you checkpoint it. Which rows does that
-# make smaller? And which one not?
-#
-# `measure_saved_tensors(lambda: block(states)).total_bytes` says what backward needs of a block: its input and its
-# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior. So count the
-# block at work 1.5 times. Count parameters and their gradients, too. The budgets leave some room, but not for half a
-# large block.
-
-# %% tags=["given"]
-from itertools import combinations
-
-from grader import check_budget_gradients, check_budget_peak
-
-unequal = torch.nn.Sequential(*(make_wide_blocks(1, 64, hidden)[0] for hidden in (32, 384, 48, 64, 320))).to(device)
-unequal_inputs = torch.randn(2048, 64, device=device)  # [batch, width]
 
 
 def make_budget_step(run, blocks, inputs) -> dict:
@@ -553,6 +471,131 @@ def make_budget_step(run, blocks, inputs) -> dict:
 
 
 # %%
+from torch.utils.flop_counter import FlopCounterMode
+
+runs = []
+for block in blocks:
+    block.register_forward_pre_hook(lambda *_: runs.append(1))
+
+
+def count_work(name, run):
+    runs.clear()
+    with FlopCounterMode(display=False) as counter:
+        run().sum().backward()
+    print(f"{name:<20} {len(runs)} block forwards, {counter.get_total_flops() / 1e9:.2f} GFLOPs")
+
+
+count_work("plain", lambda: blocks(inputs))
+for k in (1, 16):
+    count_work(f"checkpoint, k = {k}", lambda k=k: run_segments(blocks, inputs, k))
+
+# %% [markdown]
+# The plain step has a forward, and a backward of about twice its work: three parts. A second forward is one part more:
+# 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves out the
+# last layer of the second run. Here that is half of a block. Your `Function` runs each block to its end.
+#
+# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are dear
+# to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are saved?
+
+# %%
+from functools import partial
+
+from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+
+
+def keep_products(context, operator, *arguments, **keywords):
+    is_product = operator in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
+    return CheckpointPolicy.MUST_SAVE if is_product else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def run_selective(states):
+    contexts = partial(create_selective_checkpoint_contexts, keep_products)
+    for block in blocks:
+        states = checkpoint(block, states, use_reentrant=False, context_fn=contexts)
+    return states
+
+
+count_work("products saved", lambda: run_selective(inputs))
+for name, run in {"plain": blocks, "products saved": run_selective}.items():
+    peak = measure_peak_memory(**make_budget_step(run, blocks, inputs))
+    print(f"{name:<15} peak {format_bytes(peak.peak_bytes)}")
+
+# %% [markdown]
+# No product runs twice. The result of each first Linear is kept, 2 MiB, and that of GELU is not: half of the interior.
+
+# %% [markdown]
+# ## Hugging Face: one call, and a trap
+#
+# Models of transformers checkpoint each layer after one call: `model.gradient_checkpointing_enable()`. The newest
+# versions name it `activation_checkpointing_enable()`, and warn about the old name. The next cell takes whichever
+# there is.
+#
+# `from_pretrained` returns a model in **eval mode**. Before you run the cell: what does checkpointing save there?
+
+
+# %% tags=["given"]
+def enable_checkpointing(model) -> None:
+    """Checkpoint every layer of a model of transformers."""
+    newest = getattr(model, "activation_checkpointing_enable", None)
+    (newest or model.gradient_checkpointing_enable)()
+
+
+# %%
+from grader import make_bert
+
+bert = make_bert(6, hidden=256, heads=4).to(device)
+tokens = torch.randint(1000, (4, 128), device=device)  # [rows, time]
+
+
+def show_saved(when):
+    for mode in (bert.train, bert.eval):
+        mode()
+        saved_bytes = measure_saved_tensors(lambda: bert(tokens).logits).total_bytes
+        print(f"{when} the call, {mode.__name__:<5} mode: {format_bytes(saved_bytes):>9} saved for backward")
+
+
+show_saved("before")
+enable_checkpointing(bert)
+show_saved("after ")
+
+# %% [markdown]
+# In eval mode the call does **nothing**, and says nothing. The layers look at `self.training`. The Trainer calls
+# `train()` itself. A loop of your own, or one with Accelerate, has to.
+
+# %% [markdown]
+# ## Write: meet a budget on a model that you have not seen
+#
+# So far all blocks were alike. Here some are large and some are small, and you are given a budget in bytes. You
+# choose which blocks to checkpoint, **each by itself**.
+#
+# Backward goes from the last block to the first. When it comes to a block, all that it needs of this block is there,
+# recomputed or kept. Of the blocks before it, their inputs are there, and what was **kept**. The blocks after it are
+# gone.
+#
+# | backward is at block | held |
+# |---|---|
+# | 3 | inputs of 1, 2, 3; kept interiors of 1, 2; interior of 3 |
+# | 2 | inputs of 1, 2; kept interior of 1; interior of 2 |
+
+# %% [markdown]
+# The peak is the largest of these rows. So ask two questions of a block before you checkpoint it. Which rows does that
+# make smaller? And which one not?
+#
+# `measure_saved_tensors(lambda: block(states)).total_bytes` says what backward needs of a block: its input and its
+# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior. So count the
+# block at work 1.5 times. Count parameters and their gradients, too. The budgets leave some room, but not for half a
+# large block.
+
+# %% tags=["given"]
+from itertools import combinations
+
+from grader import check_budget_gradients, check_budget_peak, measure_saved_tensors
+
+unequal = torch.nn.Sequential(*(make_wide_blocks(1, 64, hidden)[0] for hidden in (32, 384, 48, 64, 320))).to(device)
+unequal_inputs = torch.randn(2048, 64, device=device)  # [batch, width]
+
+
+# %%
 everything = measure_peak_memory(**make_budget_step(unequal, unequal, unequal_inputs))
 print(f"plain: {format_bytes(everything.peak_bytes)}")
 states = unequal_inputs
@@ -563,14 +606,13 @@ for number, block in enumerate(unequal):
 
 # %% [markdown]
 # **Exercise.** *Contract.* `blocks` is a Sequential of at most ten blocks. Return a **function** that takes a tensor
-# such as `inputs`, with any number of rows, and returns what `blocks` would. It checkpoints some blocks, each by
-# itself. Forward and backward through it hold at most `budget_bytes`: parameters, their gradients, and the input
-# included.
+# such as `inputs`, with any number of rows, and returns what `blocks` would. Forward and backward through it hold at
+# most `budget_bytes`: parameters, their gradients, and the input included.
 #
-# Run **as few blocks as possible** twice; none, if all fits. All boundaries have the size of the output. Gradients
-# are those of the plain blocks, with dropout too. `inputs` needs no gradient, and may be tokens. You may run the
-# blocks before you decide; leave them in train mode. A budget can always be met. It is judged on three models by
-# measured peak, by gradients, and by how many blocks run twice.
+# Run **as few blocks as possible** twice; none, if all fits. All boundaries are as large as the output. Gradients are
+# those of the plain blocks, with dropout too. `inputs` needs no gradient, and may be tokens. You may run the blocks
+# before you decide; leave them in train mode. A budget can always be met. It is judged on three models: peak,
+# gradients, blocks that run twice.
 
 
 # %% exercise="fit_into_budget"
@@ -644,7 +686,7 @@ from grader import measure_step_time
 
 plain_step = make_budget_step(blocks, blocks, inputs)["step"]
 checkpointed_step = make_step(blocks, 512, 1)["step"]
-print(measure_step_time(plain_step, checkpointed_step, run_count=5, warm_up_count=1))
+print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
 
 # %% [markdown]
 # Beside your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
@@ -672,11 +714,12 @@ forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
 published_mib = BERT_LARGE_ROWS["accumulation_checkpointing"].less_context_mib
 print(f"accumulation and checkpointing: forecast {forecast_mib:,.0f} MiB, published {published_mib:,} MiB")
 print(f"gap {published_mib - forecast_mib:,.0f} MiB; not forecast: allocator reserve and fragmentation")
+print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:,.0f} MiB")
 
 # %% [markdown]
 # Lesson 02 forecast 6,798 MiB without checkpointing, and a gap of 540 MiB. Here the gap is small: few activations come
-# and go, so the allocator has little to hold in reserve. Parameters, gradients and state take 5,114 MiB of it: they do
-# not shrink by one byte.
+# and go, so the allocator has little to hold in reserve. Nearly all that is left are parameters, gradients and state:
+# they do not shrink by one byte.
 
 # %% [markdown] tags=["further"]
 # ## Further: three forms, one trajectory
@@ -709,7 +752,8 @@ for batch in DataLoader(pairs, batch_size=4):
     plain_model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-print(f"the raw loop is {measure_weight_distance(plain_model, plain_model, start):.0%} away from itself")
+layers_alone = measure_saved_tensors(lambda: plain_model(**{name: rows.to(device) for name, rows in batch.items()}))
+print(f"raw loop: {len(pairs)} pairs, {format_bytes(layers_alone.total_bytes)} saved for backward of 4 of them")
 
 # %% [markdown]
 # **Exercise.** Train one model in each form, with every layer checkpointed.

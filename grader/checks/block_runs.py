@@ -78,6 +78,19 @@ def gradients_of(blocks: Sequence[nn.Module]) -> tuple[list[str], Tensor]:
     return missing, torch.cat([gradient.detach().flatten() for gradient in found])
 
 
+def count_leaves(outputs: Tensor, parameters: Iterable[Tensor]) -> int:
+    """Return how many of the parameters the graph of `outputs` leads to."""
+    wanted, seen = {id(parameter) for parameter in parameters}, {outputs.grad_fn}
+    found, waiting = 0, [outputs.grad_fn]
+    while waiting:
+        node = waiting.pop()
+        found += id(getattr(node, "variable", None)) in wanted
+        following = [] if node is None else [other for other, _ in node.next_functions if other not in seen]
+        seen.update(following)
+        waiting += following
+    return found
+
+
 def require_output(value: object, what: str) -> Tensor:
     """Fail unless `value` is a tensor."""
     expected = f"{what}: a torch.Tensor"

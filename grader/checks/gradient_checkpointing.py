@@ -22,7 +22,14 @@ from grader.cases.gradient_checkpointing import (
     watched_part,
 )
 from grader.checks.autograd_errors import named_autograd_errors
-from grader.checks.block_runs import gradients_of, measure_blocks, record_blocks, require_output, require_run
+from grader.checks.block_runs import (
+    count_leaves,
+    gradients_of,
+    measure_blocks,
+    record_blocks,
+    require_output,
+    require_run,
+)
 from grader.checks.claims import claim_of
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls
@@ -82,8 +89,14 @@ def _observe_function(checkpoint_by_hand: Callable[..., Any], case: FunctionCase
     seen = {"outputs": outputs.detach(), "gradient": gradient}
     if inputs.grad is not None:
         seen["input_gradient"] = inputs.grad
-    is_kept = torch.equal(state, torch.get_rng_state())
-    facts = {"needs_gradient": outputs.requires_grad, "missing": missing, "is_random_state_kept": is_kept}
+    facts = {
+        "needs_gradient": outputs.requires_grad,
+        "missing": missing,
+        "parameters_seen": count_leaves(outputs, nn.ModuleList(blocks).parameters()),
+        "has_own_function": isinstance(outputs.grad_fn, torch.autograd.function.BackwardCFunction),
+        "is_random_state_kept": torch.equal(state, torch.get_rng_state()),
+        "is_input_kept": torch.equal(inputs, case.make_inputs()),
+    }
     return record.facts() | facts, seen
 
 

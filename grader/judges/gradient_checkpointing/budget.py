@@ -29,8 +29,8 @@ def judge_budget_gradients(observation: Observation, seed: int) -> Verdict:
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
         outputs, gradient = _plain_run(case)
         verdict = (
-            judge_outputs(tensors["outputs"], outputs)
-            or judge_modes(facts)
+            judge_modes(facts)
+            or judge_outputs(tensors["outputs"], outputs)
             or _judge_graph(facts)
             or judge_parameters(facts["missing"], tensors["gradient"])
             or _judge_gradient(tensors["gradient"], gradient, case)

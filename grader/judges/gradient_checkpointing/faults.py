@@ -30,13 +30,28 @@ def judge_found_faults(observation: Observation, seed: int) -> Verdict:
         faults, names = next(pair for pair in pairs if len(pair[0]) > 1)
         look_at = "a checkpoint with several faults: do the tests go on after the first one that fails?"
         return Verdict("first_fault_only", _say(faults), _say(names), look_at)
+    return _explain(pairs)
+
+
+def _explain(pairs: list[tuple[set[str], set[str]]]) -> Verdict:
+    """Say which fault was missed, or reported where it is not."""
+    missed = {name: (faults, names) for faults, names in pairs for name in faults - names}
+    reported = {name: (faults, names) for faults, names in pairs for name in names - faults}
+    if len(missed) > 1:
+        faults, names = next(iter(missed.values()))
+        look_at = f"tests for {', '.join(sorted(missed))}: some checkpoints have these faults"
+        return Verdict("several_faults_missed", _say(faults), _say(names), look_at)
     for name in FAULTS:
-        for faults, names in pairs:
-            if name in faults and name not in names:
-                return Verdict(f"{name}_missed", _say(faults), _say(names), LOOK_AT[name])
-        for faults, names in pairs:
-            if name in names and name not in faults:
-                return Verdict(f"{name}_reported", _say(faults), _say(names), LOOK_AT[name])
+        if all((name in faults) != (name in names) for faults, names in pairs):
+            faults, names = missed[name]
+            return Verdict(
+                f"{name}_turned_round", _say(faults), _say(names), f"a condition turned round: {LOOK_AT[name]}"
+            )
+    for kind, misses in (("missed", missed), ("reported", reported)):
+        for name in FAULTS:
+            if name in misses:
+                faults, names = misses[name]
+                return Verdict(f"{name}_{kind}", _say(faults), _say(names), LOOK_AT[name])
     raise ValueError("names that are no faults")
 
 

@@ -38,6 +38,8 @@ def judge_checkpoint_peak(observation: Observation, seed: int) -> Verdict:
 def _explain(facts: Mapping[str, Any]) -> tuple[str, str]:
     if not facts["recomputed"]:
         return "graphs_kept", "no block ran again: the graph of the first run is still there"
+    if any(facts["is_graph_made"]):
+        return "graph_made_in_forward", "enable_grad in forward: a graph keeps all that a checkpoint is to throw away"
     return "activations_kept", "what a context keeps besides the input: outputs, graphs, earlier second runs"
 
 

@@ -56,11 +56,12 @@ def _judge_setting(
     facts: Mapping[str, Any], tensors: Mapping[str, Tensor], case: FunctionCase, reference: Reference
 ) -> Verdict | None:
     return (
-        judge_outputs(tensors["outputs"], reference.outputs)
-        or judge_modes(facts)
+        judge_modes(facts)
+        or judge_outputs(tensors["outputs"], reference.outputs)
         or _judge_graph(facts)
         or _judge_runs(facts, reference)
-        or judge_parameters(facts["missing"], tensors["gradient"])
+        or _judge_input(facts)
+        or _judge_parameters(facts, tensors["gradient"])
         or _judge_gradient(tensors["gradient"], case, reference)
         or _judge_input_gradient(tensors, reference)
         or _judge_random_state(facts)
@@ -80,17 +81,37 @@ def _judge_runs(facts: Mapping[str, Any], reference: Reference) -> Verdict | Non
     expected = f"each of {reference.calls} blocks run once in forward and once in backward"
     measured = f"{forwards} runs in forward, {recomputed} in backward"
     if not recomputed:
-        look_at = "one forward and no second: backward has to run the block again from its saved input"
-        return Verdict("not_recomputed", expected, measured, look_at)
+        code, look_at = _explain_single_run(facts)
+        return Verdict(code, expected, measured, look_at)
     if forwards > reference.calls:
         return Verdict("run_twice_in_forward", expected, measured, "what forward calls: one run is enough there")
     if recomputed > reference.calls:
         look_at = "what backward calls: one run serves all gradients, if they are asked for together"
         return Verdict("recomputed_too_often", expected, measured, look_at)
-    if any(facts["is_graph_made"]):
-        look_at = "enable_grad in forward: a graph keeps all that a checkpoint is to throw away"
-        return Verdict("graph_made_in_forward", "a first run without a graph", "a first run with a graph", look_at)
     return None
+
+
+def _explain_single_run(facts: Mapping[str, Any]) -> tuple[str, str]:
+    if not any(facts["is_graph_made"]):
+        return "not_recomputed", "backward needs what the block computed: it has to run again from its saved input"
+    if facts["has_own_function"]:
+        return "first_graph_kept", "one forward and no second: the graph of the first run still holds all activations"
+    return "plain_block_run", "a block that is called plainly keeps its activations: where is CheckpointFunction used?"
+
+
+def _judge_input(facts: Mapping[str, Any]) -> Verdict | None:
+    if facts["is_input_kept"]:
+        return None
+    look_at = "an operation in place on the input: the second run, and other blocks, need it as it was"
+    return Verdict("input_changed_in_place", "the input as it was", "other numbers in it", look_at)
+
+
+def _judge_parameters(facts: Mapping[str, Any], gradient: Tensor) -> Verdict | None:
+    verdict = judge_parameters(facts["missing"], gradient)
+    if verdict and not facts["parameters_seen"]:
+        look_at = "the arguments of apply: autograd does not know a parameter that it is not given"
+        return replace(verdict, code="parameters_not_handed_over", look_at=look_at)
+    return verdict
 
 
 def _judge_gradient(seen: Tensor, case: FunctionCase, reference: Reference) -> Verdict | None:

@@ -7,8 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.judges.equivalence import compare
+from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
 from grader.verdict import Verdict
+
+FIRST_BLOCK = "0"
 
 
 def judge_outputs(seen: Tensor, reference: Tensor) -> Verdict | None:
@@ -19,6 +21,10 @@ def judge_outputs(seen: Tensor, reference: Tensor) -> Verdict | None:
     comparison = compare(seen.flatten(), reference.flatten())
     if comparison.is_equal:
         return None
+    if comparison.residual <= RELATIVE_TOLERANCE:
+        measured = f"exactly {comparison.factor:.4g} times that output"
+        look_at = f"which product or division leaves a factor of {comparison.factor:.4g}"
+        return Verdict("output_scaled", expected, measured, look_at)
     measured = f"an output that differs from it by {comparison.relative_error:.0%}"
     return Verdict("other_output", expected, measured, "which blocks run, in which order, each how often")
 
@@ -38,6 +44,9 @@ def judge_parameters(missing: Sequence[str], gradient: Tensor) -> Verdict | None
     if missing and not bool(gradient.any()):
         look_at = "None in .grad: the gradient of the input alone trains nothing; who asks for those of the parameters?"
         return Verdict("parameter_gradients_missing", expected, "None in every parameter", look_at)
+    if {name.partition(".")[0] for name in missing} == {FIRST_BLOCK}:
+        look_at = "a reentrant checkpoint, or detach: the first block's input needs no gradient, its parameters do"
+        return Verdict("first_block_untrained", expected, "None in the parameters of the first block", look_at)
     if missing:
         measured = f"None in {len(missing)} of them, for example {missing[0]}"
         look_at = "parameters that autograd does not see, or whose gradient is not returned"

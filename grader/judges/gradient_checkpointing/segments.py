@@ -154,7 +154,7 @@ def judge_segment_peak(observation: Observation, seed: int) -> Verdict:
 
 
 def _recognise(cases: tuple[SegmentsCase, ...], predicted: list[float]) -> Mistake[SegmentsCase] | None:
-    mistake = recognise(MISTAKES, cases, predicted) or recognise(MISTAKES[:1], cases, predicted, relative=0.1)
+    mistake = recognise(MISTAKES, cases, predicted) or recognise(MISTAKES[:1], cases, predicted, relative=0.15)
     if mistake:
         return mistake
     look_at = "numbers that are right for other chains: which arguments does your answer use?"
