@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -31,12 +31,13 @@ from grader.checks.block_runs import (
     require_run,
 )
 from grader.checks.claims import claim_of
-from grader.checks.contract import fail, require_number
+from grader.checks.contract import require_number
 from grader.checks.library_calls import record_library_calls
 from grader.checks.recording import record_training
 from grader.checks.refused_checkpointing import refuse_checkpointing
 from grader.checks.refused_meters import refuse_meters
 from grader.checks.running import make_check
+from grader.checks.truths import require_names
 from grader.device import lesson_device
 from grader.meters.peak import PeakMemory
 from grader.observation import Observation
@@ -64,7 +65,8 @@ def check_segment_peak(predict_segment_peak: Callable[..., Any], seed: int) -> O
 @make_check("checkpoint_by_hand", ("block", "inputs"))
 def check_checkpoint_gradients(checkpoint_by_hand: Callable[..., Any], seed: int) -> Observation:
     """Run blocks of four kinds forward and backward, on the CPU: random numbers differ between devices."""
-    settings, tensors = [], {}
+    settings: list[Facts] = []
+    tensors: dict[str, Tensor] = {}
     for index, case in enumerate(function_cases(seed)):
         with torch.random.fork_rng(devices=[]), refuse_checkpointing(), named_autograd_errors():
             facts, seen = _observe_function(checkpoint_by_hand, case)
@@ -119,7 +121,8 @@ def check_checkpoint_peak(checkpoint_by_hand: Callable[..., Any], seed: int) -> 
 @make_check("fit_into_budget", BUDGET_PARAMETERS)
 def check_budget_gradients(fit_into_budget: Callable[..., Any], seed: int) -> Observation:
     """Run two models forward and backward on a few rows, on the CPU: random numbers differ between devices."""
-    settings, tensors = [], {}
+    settings: list[Facts] = []
+    tensors: dict[str, Tensor] = {}
     for index, case in enumerate(budget_cases(seed)[:2]):
         model = case.make_model()
         with torch.random.fork_rng(devices=[]), named_autograd_errors():
@@ -187,21 +190,8 @@ def check_found_faults(find_faults: Callable[..., Any], seed: int) -> Observatio
     found = []
     for case in faults_cases(seed):
         with torch.random.fork_rng(devices=[]):
-            found.append(_require_names(find_faults(case.make_checkpoint())))
+            found.append(require_names(find_faults(case.make_checkpoint()), FAULTS, "the faults of the checkpoint"))
     return Observation({"found": found})
-
-
-def _require_names(value: object) -> list[str]:
-    expected = "a set of names: the faults that the checkpoint has"
-    if value is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        fail("wrong_type", expected, type(value).__name__, "what your function returns")
-    names = sorted({str(name) for name in value})
-    unknown = [name for name in names if name not in FAULTS]
-    if unknown:
-        fail("unknown_fault", f"names out of {', '.join(FAULTS)}", unknown[0], "the names that the docstring lists")
-    return names
 
 
 def _fitting(weights: Tensor, outputs: Tensor) -> Tensor:

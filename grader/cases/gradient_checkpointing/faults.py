@@ -32,7 +32,9 @@ class FaultsCase:
         def checkpoint(block: nn.Module, inputs: Tensor) -> Tensor:
             # A tensor that needs a gradient makes the output need one; its own gradient is None.
             needs_gradient = torch.zeros((), requires_grad="input_without_gradient" not in self.faults)
-            outputs: Tensor = _Checkpoint.apply(self.faults, block, inputs, needs_gradient)
+            outputs: Tensor = _Checkpoint.apply(  # type: ignore[no-untyped-call]
+                self.faults, block, inputs, needs_gradient
+            )
             return outputs
 
         return checkpoint
@@ -58,7 +60,7 @@ class _Checkpoint(torch.autograd.Function):
         return block(inputs)  # type: ignore[no-any-return]
 
     @staticmethod
-    def backward(ctx: Any, *output_gradients: Tensor) -> tuple[None, None, Tensor | None, None]:  # type: ignore[override]
+    def backward(ctx: Any, *output_gradients: Any) -> tuple[None, None, Tensor | None, None]:
         (inputs,) = ctx.saved_tensors
         if "no_recompute" in ctx.faults:
             own_inputs, outputs = ctx.graph
@@ -68,11 +70,11 @@ class _Checkpoint(torch.autograd.Function):
                     torch.set_rng_state(ctx.random_state)
                 own_inputs, outputs = _run_with_graph(ctx.block, inputs)
         if "parameter_gradients" not in ctx.faults:
-            torch.autograd.backward(outputs, *output_gradients)
+            torch.autograd.backward(outputs, output_gradients[0])
             return None, None, own_inputs.grad, None
         if not inputs.requires_grad:
             return None, None, None, None
-        return None, None, torch.autograd.grad(outputs, own_inputs, *output_gradients)[0], None
+        return None, None, torch.autograd.grad(outputs, own_inputs, output_gradients[0])[0], None
 
 
 def _run_with_graph(block: nn.Module, inputs: Tensor) -> tuple[Tensor, Tensor]:

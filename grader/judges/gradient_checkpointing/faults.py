@@ -26,7 +26,7 @@ def judge_found_faults(observation: Observation, seed: int) -> Verdict:
     if len({frozenset(names) for names in found}) == 1:
         look_at = "your answer is the same for every checkpoint: does it run the one that it is given?"
         return Verdict("same_for_every_checkpoint", "each checkpoint tested", _say(found[0]), look_at)
-    if any(len(names) > 1 for names, _ in pairs) and all(len(names) <= 1 for names in found):
+    if all(len(names) == min(len(faults), 1) and names <= faults for faults, names in pairs):
         faults, names = next(pair for pair in pairs if len(pair[0]) > 1)
         look_at = "a checkpoint with several faults: do the tests go on after the first one that fails?"
         return Verdict("first_fault_only", _say(faults), _say(names), look_at)

