@@ -107,7 +107,7 @@ def budget_cases(seed: int) -> tuple[BudgetCase, ...]:
     small = [draw.choice((16, 24, 32, 48)) for _ in range(6)]
     middle, large, last = draw.randrange(320, 337), draw.randrange(344, 361), draw.randrange(368, 385)
     heavy = draw.sample([middle, large], 2)
-    batch = 512 * draw.randrange(14, 17)
+    batch = 512 * draw.randrange(10, 13)
     last_heavy = BudgetCase((small[0], heavy[0], small[1], heavy[1], small[2], last), 64, batch, 0, seed, dropout=0.1)
     tokens = BudgetCase((large, small[3], last, small[4], small[5]), 64, batch, 0, seed + 1, is_token_model=True)
     return (
