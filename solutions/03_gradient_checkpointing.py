@@ -536,6 +536,7 @@ for name, run in {"plain": blocks, "products saved": run_selective}.items():
 # %% tags=["given"]
 def enable_checkpointing(model) -> None:
     """Checkpoint every layer of a model of transformers."""
+    model.config.use_cache = False  # transformers warns otherwise
     newest = getattr(model, "activation_checkpointing_enable", None)
     (newest or model.gradient_checkpointing_enable)()
 
@@ -561,6 +562,9 @@ show_saved("after ")
 # %% [markdown]
 # In eval mode the call does **nothing**, and says nothing. The layers look at `self.training`. The Trainer calls
 # `train()` itself. A loop of your own, or one with Accelerate, has to.
+#
+# The newest versions take `every_n_layers=2`, too. That is no segment of two layers: every second layer is
+# checkpointed by itself, and the others keep everything.
 
 # %% [markdown]
 # ## Write: meet a budget on a model that you have not seen

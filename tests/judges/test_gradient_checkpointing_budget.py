@@ -86,6 +86,7 @@ RUN_MISTAKES: dict[str, Callable[[Facts, dict[str, Tensor], BudgetCase], None]] 
     "first_block_untrained": lambda facts, seen, case: facts.update(missing=["0.0.weight"]),
     "some_gradients_missing": lambda facts, seen, case: facts.update(missing=["0.0.weight", "1.0.weight"]),
     "gradient_scaled": lambda facts, seen, case: seen.update(gradient=seen["gradient"] / 2),
+    "gradient_not_finite": lambda facts, seen, case: seen.update(gradient=seen["gradient"] * float("nan")),
     "random_state_not_kept": lambda facts, seen, case: seen.update(gradient=seen["gradient"].flip(0)),
     "other_gradient": lambda facts, seen, case: (
         seen.update(gradient=seen["gradient"].flip(0)) if case.is_token_model else None
