@@ -40,7 +40,7 @@ AUTOGRAD_ERRORS = (
         "a graph that is used for two backward passes: is the block really run again?",
     ),
     (
-        "not to have been used in the graph",
+        "have been used in the graph",
         "recomputed_from_another_tensor",
         "the second run: does it start from the very tensor that the gradient is asked for?",
     ),

@@ -91,13 +91,16 @@ def count_leaves(outputs: Tensor, parameters: Iterable[Tensor]) -> int:
     return found
 
 
-def require_output(value: object, what: str) -> Tensor:
-    """Fail unless `value` is a tensor."""
+def require_output(value: object, what: str, shape: torch.Size | None = None) -> Tensor:
+    """Fail unless `value` is a tensor, of this shape where one is given."""
     expected = f"{what}: a torch.Tensor"
     if value is None:
         fail("returned_none", expected, "None", "the end of your function: does it return its result?")
     if not isinstance(value, Tensor):
         fail("wrong_type", expected, type(value).__name__, "what your function returns")
+    if shape is not None and value.shape != shape:
+        found, look_at = f"shape {tuple(value.shape)}", "the shape of what your function returns"
+        fail("wrong_shape", f"{what}, of shape {tuple(shape)}", found, look_at)
     return value
 
 

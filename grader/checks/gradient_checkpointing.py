@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from grader.cases.gradient_checkpointing import (
     FAULTS,
+    FEW_ROWS,
     LEARNING_RATE,
     BudgetCase,
     FunctionCase,
@@ -45,7 +46,6 @@ from grader.observation import Observation
 SEGMENT_PARAMETERS = ("parameter_bytes", "boundary_bytes", "interior_bytes", "blocks", "k")
 BUDGET_PARAMETERS = ("blocks", "inputs", "budget_bytes")
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate")
-FEW_ROWS = 24  # of a budget's input, for gradients
 
 Facts = dict[str, Any]
 
@@ -76,17 +76,17 @@ def check_checkpoint_gradients(checkpoint_by_hand: Callable[..., Any], seed: int
 
 
 def _observe_function(checkpoint_by_hand: Callable[..., Any], case: FunctionCase) -> tuple[Facts, dict[str, Tensor]]:
-    blocks, inputs = case.make_blocks(), case.make_inputs()
+    blocks, inputs, weights = case.make_blocks(), case.make_inputs(), case.make_output_weights()
 
     def apply(block: nn.Module, states: Tensor) -> Tensor:
-        return require_output(checkpoint_by_hand(block, states), "the output of the block")
+        return require_output(checkpoint_by_hand(block, states), "the output of the block", weights.shape)
 
     with record_blocks(blocks) as record:
         outputs = case.run(blocks, inputs, apply)
         state = torch.get_rng_state()
         record.is_backward = True
         if outputs.requires_grad:
-            torch.autograd.backward(outputs, _fitting(case.make_output_weights(), outputs))
+            torch.autograd.backward(outputs, weights)
     missing, gradient = gradients_of(blocks)
     seen = {"outputs": outputs.detach(), "gradient": gradient}
     if inputs.grad is not None:
@@ -192,8 +192,3 @@ def check_found_faults(find_faults: Callable[..., Any], seed: int) -> Observatio
         with torch.random.fork_rng(devices=[]):
             found.append(require_names(find_faults(case.make_checkpoint()), FAULTS, "the faults of the checkpoint"))
     return Observation({"found": found})
-
-
-def _fitting(weights: Tensor, outputs: Tensor) -> Tensor:
-    """Return the gradient that arrives at the output; ones where the output has not the right shape."""
-    return weights if weights.shape == outputs.shape else torch.ones_like(outputs)

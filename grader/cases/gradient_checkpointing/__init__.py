@@ -1,6 +1,6 @@
 """Cases of lesson 03: what each of its checks is run on, as functions of a seed."""
 
-from grader.cases.gradient_checkpointing.budget import BudgetCase, budget_cases
+from grader.cases.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
 from grader.cases.gradient_checkpointing.faults import FAULTS, FaultsCase, faults_cases
 from grader.cases.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, forms_cases, watched_part
 from grader.cases.gradient_checkpointing.functions import (
@@ -13,6 +13,7 @@ from grader.cases.gradient_checkpointing.segments import SegmentsCase, segments_
 
 __all__ = [
     "FAULTS",
+    "FEW_ROWS",
     "LEARNING_RATE",
     "BudgetCase",
     "FaultsCase",

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 FLOAT32_BYTES = 4
 VOCABULARY = 50
-ROOM = 0.35
+ROOM = 0.35  # of the way from a peak that meets the budget to one that does not
+FEW_ROWS = 24  # of the input, where gradients are compared
 
 
 @dataclass(frozen=True)

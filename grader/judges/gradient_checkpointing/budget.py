@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.cases.gradient_checkpointing import BudgetCase, budget_cases
+from grader.cases.gradient_checkpointing import FEW_ROWS, BudgetCase, budget_cases
 from grader.judges.budget import claimed_peak_bytes
 from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
 from grader.judges.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
@@ -18,8 +18,6 @@ from grader.meters.storages import distinct_storage_bytes
 from grader.observation import Observation
 from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
-
-FEW_ROWS = 24  # as the check hands over for gradients
 
 
 def judge_budget_gradients(observation: Observation, seed: int) -> Verdict:
