@@ -1,8 +1,8 @@
-"""Reads answers that are True or False by name."""
+"""Reads answers by name: True or False for each, or a set of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from grader.checks.contract import fail
@@ -60,3 +60,26 @@ def _fail_type(value: object, expected: str) -> NoReturn:
 
 def _list(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
+
+
+def require_names(value: object, names: Sequence[str], what: str) -> list[str]:
+    """Fail unless `value` is a set of names, or a list or tuple of them.
+
+    Args:
+        value: What the learner returned.
+        names: The names that there are.
+        what: What the set says, for the message.
+
+    Returns:
+        The names, each once, in alphabetical order.
+    """
+    expected = f"{what}: a set of names"
+    if value is None:
+        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+    found = sorted({str(name) for name in value})
+    unknown = [name for name in found if name not in names]
+    if unknown:
+        fail("unknown_name", f"names out of {', '.join(names)}", unknown[0], "the names that the docstring lists")
+    return found

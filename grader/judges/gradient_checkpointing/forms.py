@@ -1,0 +1,112 @@
+"""Verdicts on checkpointed layers under Accelerate and under the Trainer: used, and equal to the raw loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache, partial
+
+from torch import Tensor
+
+from grader.cases.gradient_checkpointing import LEARNING_RATE, FormsCase, forms_cases
+from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
+from grader.judges.updates import Reference, judge_updates
+from grader.judges.vectors import gradient_at, tensors_of
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+# A group of one micro-batch: what judges of accumulation call a group is an update here.
+LOOK_AT = TRAINER_DEFAULTS | {
+    "trainer_other_gradient": "train_sampling_strategy: the Trainer's default draws the rows at random",
+    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size, and how many rows an update has",
+    "accelerate_other_gradient": "shuffle of the loader: the raw loop sees the rows in their order",
+    "accelerate_no_update": "whose parameters the optimizer holds",
+}
+
+
+def judge_checkpointed_accelerate(observation: Observation, seed: int) -> Verdict:
+    """Judge the loop with Accelerate: prepared, checkpointed, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        verdict = _judge_accelerate(case, calls) or _judge_form(case, facts, calls, "accelerate")
+        if verdict:
+            return verdict
+    return _judge_updates(observation, seed, "accelerate")
+
+
+def judge_checkpointed_trainer(observation: Observation, seed: int) -> Verdict:
+    """Judge the run of the Trainer: checkpointed, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        verdict = _judge_trainer(calls) or _judge_form(case, facts, calls, "trainer")
+        if verdict:
+            return verdict
+    return _judge_updates(observation, seed, "trainer")
+
+
+def _settings(observation: Observation, seed: int) -> Iterator[tuple[FormsCase, Facts, Facts]]:
+    return zip(forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
+
+
+def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
+    expected = f"a prepared model and optimizer, and {count(case.updates, 'call')} of accelerator.backward"
+    for name in ("model", "optimizer"):
+        if name not in calls["prepared"]:
+            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+    if not calls["backward"]:
+        look_at = "loss.backward() in place of accelerator.backward(loss)"
+        return Verdict("accelerator_backward_not_used", expected, "no call of accelerator.backward", look_at)
+    return None
+
+
+def _judge_trainer(calls: Facts) -> Verdict | None:
+    if calls["trainer"]:
+        return None
+    look_at = "Trainer(...) only prepares: who calls .train()?"
+    return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
+
+
+def _judge_form(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
+    verdict = judge_models(case.updates, facts, calls, is_in_trainer=form == "trainer")
+    return verdict or _judge_layer(facts, form)
+
+
+def _judge_layer(facts: Facts, form: str) -> Verdict | None:
+    """Find out whether the layer ran twice for each forward of the model."""
+    forwards, runs = len(facts["forward_rows"]), facts["layer_runs"]
+    if runs == 2 * forwards:
+        return None
+    expected = f"{2 * forwards} runs of the layer for {count(forwards, 'forward')} of the model: one more in backward"
+    measured = count(runs, "run")
+    if not all(facts["is_training"]):
+        look_at = "in eval mode a checkpointed layer runs as if nothing had been enabled: who calls model.train()?"
+        return Verdict(f"{form}_in_eval_mode", expected, f"{measured}, in eval mode", look_at)
+    if runs > 2 * forwards:
+        look_at = "a layer that runs more than twice: is a checkpoint inside another one?"
+        return Verdict(f"{form}_recomputed_too_often", expected, measured, look_at)
+    look_at = "the method of the model that enables checkpointing"
+    if form == "trainer":
+        look_at = "the argument of TrainingArguments that enables checkpointing"
+    return Verdict(f"{form}_not_checkpointed", expected, measured, look_at)
+
+
+def _judge_updates(observation: Observation, seed: int, form: str) -> Verdict:
+    cases = forms_cases(seed)
+    for index, case in enumerate(cases):
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        verdict = judge_updates(facts, tensors, _make_reference(case))
+        if verdict:
+            return name_form(verdict, form, LOOK_AT)
+    updates = sum(case.updates for case in cases)
+    measured = f"{updates} updates with recomputed layers, each with the gradient of the raw loop"
+    return Verdict(PASSED, "the gradient of the raw loop at every update", measured)
+
+
+@lru_cache(maxsize=8)
+def _make_reference(case: FormsCase) -> Reference:
+    model, dataset = case.make_model(), case.make_dataset()
+    batches = [dataset[start : start + case.rows] for start in range(0, case.pairs, case.rows)]
+
+    def loss(number: int) -> Tensor:
+        mean: Tensor = model(**batches[number]).loss
+        return mean
+
+    return Reference(case.updates, 1, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))

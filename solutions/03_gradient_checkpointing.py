@@ -1,0 +1,935 @@
+# %% [markdown]
+# # 3. Gradient checkpointing
+#
+# You throw activations away, compute them again when backward needs them, and measure what that saves and costs.
+#
+# 55 min (estimated) · CPU is enough · after lesson 02
+
+# %% [markdown]
+# **You will be able to**
+# - predict the peak when every k-th block is checkpointed, and choose k;
+# - write a checkpoint as a `torch.autograd.Function`, with the gradients of the plain block;
+# - choose the blocks to checkpoint, so that a model meets a byte budget and runs as little as possible twice.
+
+# %% tags=["given"]
+import torch
+import torch.nn.functional as F
+
+from grader import MIB, check_segment_peak, device_name, format_bytes, lesson_device, look, measure_peak_memory
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Which part of memory does gradient accumulation make smaller?</summary>
+# The activations: those of one micro-batch are held, not those of the batch.
+# </details>
+# <details><summary>Which default of the Trainer draws the rows at random?</summary>
+# `train_sampling_strategy`, which is "random".
+# </details>
+
+# %% [markdown]
+# **The problem.** Accumulation cuts the batch into rows. What if one single row does not fit?
+#
+# The model of this lesson has 64 blocks: Linear(64, 64), then Tanh. With 4,096 rows, what lies between two blocks is
+# 1 MiB. The parameters are 1 MiB in all. Forward and backward hold 68 MiB.
+#
+# A block needs its input, and nothing else, to be computed again. Which of the 68 MiB have to stay?
+
+# %% [markdown]
+# ## What autograd keeps
+#
+# Each operation saves what its own backward needs. Before you run the cell: how many tensors does `a + b` save, and
+# how many `a * b`?
+
+# %%
+from grader import measure_saved_tensors
+
+a, b = (torch.randn(512, 512, device=device, requires_grad=True) for _ in range(2))
+operations = {
+    "a + b": lambda: a + b,
+    "a * b": lambda: a * b,
+    "a @ b": lambda: a @ b,
+    "tanh(a)": lambda: torch.tanh(a),
+    "gelu(a)": lambda: F.gelu(a),
+    "gelu(a @ b)": lambda: F.gelu(a @ b),
+    "tanh(a) @ b": lambda: torch.tanh(a) @ b,
+}
+for name, operation in operations.items():
+    saved = measure_saved_tensors(operation)
+    print(f"{name:<12} saves {len(saved.rows)} tensors, {format_bytes(saved.total_bytes)}")
+
+# %% [markdown]
+# A sum saves **nothing**: its gradient is passed on as it is. A product saves **both** factors, since the gradient of
+# one is the other. GELU saves its input. Tanh saves its output, since its derivative is 1 - output².
+#
+# Look at the last two. The input of GELU is a tensor of its own: three are saved. The output of Tanh is also the
+# input of the product: the same storage, counted once. So a block of Linear and Tanh adds **one** tensor.
+
+# %% [markdown]
+# ## Predict: the peak for every k
+#
+# *Gradient checkpointing* puts `k` blocks into one **segment**. Forward keeps the input of each segment, and frees all
+# else. Backward comes to the segments from the last to the first. It runs a segment forward again, from its kept
+# input, uses what that leaves, and frees it.
+#
+# `checkpoint(segment, states, use_reentrant=False)` does this. For now, take it as it is.
+
+
+# %% tags=["given"]
+from torch.utils.checkpoint import checkpoint
+
+from grader import make_thin_blocks, make_wide_blocks
+
+
+def run_segments(blocks, states: torch.Tensor, k: int) -> torch.Tensor:
+    """Run all blocks, every k of them in one checkpoint; states are [batch, width]."""
+    for start in range(0, len(blocks), k):
+        states = checkpoint(blocks[start : start + k], states, use_reentrant=False)
+    return states
+
+
+def make_step(blocks, batch: int, k: int, place=device) -> dict:
+    """One forward and backward in segments of k blocks, as measure_peak_memory takes it."""
+    blocks = blocks.to(place)
+    inputs = torch.randn(batch, blocks[0][0].in_features, device=place)  # [batch, width]
+
+    def step():
+        blocks.zero_grad()
+        outputs = run_segments(blocks, inputs, k)
+        outputs.sum().backward()
+
+    return {"step": step, "model": blocks, "inputs": inputs}
+
+
+# %% [markdown]
+# Two sizes describe a block.
+#
+# - *Boundary*: the bytes of its input, which is the output of the block before. All boundaries are equal.
+# - *Interior*: the bytes that backward needs besides its input and its output. Linear and Tanh have none.
+#
+# *Contract.* Return the bytes at the peak. It lies where a segment has run again. Count the parameters, and what the
+# checkpoints hold at that moment. Add **two boundaries**: the output of the chain, which `step` holds by name, and
+# one buffer of the operation at work. Leave out gradients. `k` divides `blocks`. It is judged within 3 % of the
+# measured peak, on other chains, some with an interior. The meters do not answer inside your function.
+
+
+# %% exercise="predict_segment_peak"
+def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
+    """Peak of forward and backward, with every k blocks in one checkpoint.
+
+    Args:
+        parameter_bytes: Bytes of all parameters.
+        boundary_bytes: Bytes of the input of a block; its output has as many.
+        interior_bytes: Bytes that backward needs of one block besides input and output; may be 0.
+        blocks: Blocks of the chain.
+        k: Blocks in one checkpoint; divides `blocks`.
+
+    Returns:
+        Bytes held at the peak.
+    """
+    ### BEGIN SOLUTION
+    kept_inputs = blocks // k * boundary_bytes
+    one_segment = k * (boundary_bytes + interior_bytes)
+    return parameter_bytes + kept_inputs + one_segment + 2 * boundary_bytes
+    ### END SOLUTION
+
+
+# %%
+look(lambda: format_bytes(predict_segment_peak(MIB, MIB, 0, 64, 4)))
+
+# %% check="check_segment_peak" points=2
+check_segment_peak(predict_segment_peak)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: draw 12 blocks in segments of 4, and mark what is kept when forward has ended.<br>
+# Then: backward comes to the last segment. Mark what is in memory once its 4 blocks have run again.
+# </details>
+
+# %% [markdown]
+# **Run.** Your curve and the measured one, for all k. The cell takes about 8 seconds.
+
+# %%
+from grader import draw_bars, draw_curves, draw_timelines
+
+sizes = [1, 2, 4, 8, 16, 32, 64]
+thin = {k: measure_peak_memory(**make_step(make_thin_blocks(64, 64), 4096, k)) for k in sizes}
+parameter_bytes = thin[1].parameter_bytes
+curves = {"measured": [thin[k].peak_bytes / MIB for k in sizes]}
+predicted = look(lambda: [predict_segment_peak(parameter_bytes, MIB, 0, 64, k) for k in sizes])
+if predicted:
+    curves["predicted"] = [peak_bytes / MIB for peak_bytes in predicted]
+title = "64 thin blocks, 4,096 rows"
+draw_curves(sizes, curves, title=title, x_label="k, blocks in one checkpoint", y_label="MiB held at the peak")
+
+# %%
+draw_timelines({"k = 64": thin[64], "k = 8": thin[8]}, title=title)
+
+# %% [markdown]
+# **Investigate.** With `k = 64` there is one checkpoint for all. It saves nothing: when it has run again, everything
+# is there again. With `k = 1` all 64 inputs are kept, and that is everything too.
+#
+# Between them lies a minimum, at `k = 8`. Kept are `n / k` inputs, and one segment of `k` blocks is there in full. The
+# sum `n / k + k` is smallest where both parts are equal: `k = √n`. The peak is then about `2 √n` boundaries instead of
+# `n`. This is the **square-root law**.
+#
+# In the second panel each tooth is one segment that runs again.
+
+# %% [markdown]
+# **Modify.** The next cell has 16 blocks and `k = 8`. Before you run it: does `k = 4` lower the peak, raise it, or
+# leave it? Then change `k`.
+
+# %%
+k = 8
+print(measure_peak_memory(**make_step(make_thin_blocks(16, 64), 4096, k)))
+
+# %% [markdown]
+# <details><summary>Answer</summary>
+# It lowers it by 2 MiB: 4 + 4 is less than 2 + 8. And √16 is 4.
+# </details>
+#
+# **Wide blocks.** Now the chain of lessons 01 and 02: 16 blocks of Linear(256, 1024), GELU, Linear(1024, 256), with
+# 512 rows and AdamW. A boundary is 0.5 MiB. GELU saves its input, and the second Linear saves its own: an interior of
+# 4 MiB. √16 is 4. Is `k = 4` the best? This is a forecast with the operators of the CPU, equal to the measurement.
+
+# %%
+from grader import forecast_peak_memory
+
+
+def make_wide_update(k: int) -> dict:
+    job = make_step(make_wide_blocks(16, 256, 1024), 512, k, "cpu")
+    optimizer = torch.optim.AdamW(job["model"].parameters(), foreach=False)
+
+    def step():
+        job["step"]()
+        optimizer.step()
+
+    return job | {"step": step, "optimizer": optimizer}
+
+
+wide = {f"k = {k}": forecast_peak_memory(lambda k=k: make_wide_update(k), operators="cpu") for k in (1, 2, 4, 8, 16)}
+draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
+
+# %% [markdown]
+# `k = 1` wins. What counts is no longer how many inputs are kept, but how large one segment is: 4.5 MiB for each block
+# in it. With boundary `b` and interior `i` the sum is `n / k · b + k · (b + i)`, smallest at `k = √(n · b / (b + i))`.
+#
+# | | n | b | i | best k |
+# |---|---|---|---|---|
+# | thin | 64 | 1 MiB | 0 | 8 |
+# | wide | 16 | 0.5 MiB | 4 MiB | 1.3 |
+#
+# Layers of a transformer are wide. So libraries checkpoint every layer by itself.
+#
+# And the peak has **moved**: its bars hold nearly all gradients. It lies in the last segment of backward, no longer
+# where backward begins.
+
+# %% [markdown]
+# **Names.** *Gradient checkpointing*; in PyTorch's documentation *activation checkpointing*; elsewhere
+# *recomputation* or *rematerialisation*. It has nothing to do with a checkpoint that is saved to disk.
+#
+# **Why not keep even less?** Keep the input of the chain alone. For each block, run from the start up to it. Memory no
+# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 block forwards.
+# Segments need 128 for any `k`: each block twice.
+#
+# <details><summary>Explain in one sentence: why does one checkpoint around the whole model save nothing?</summary>
+# When it runs again in backward, all activations of the model are in memory at once, as without it.
+# </details>
+
+# %% [markdown]
+# ## Complete: a checkpoint of your own
+#
+# With `torch.autograd.Function` you write both directions of an operation yourself. A worked example first. `forward`
+# computes, and saves for `backward`. `backward` gets the gradient of the output, and returns one for each argument of
+# `apply`.
+
+
+# %%
+class Square(torch.autograd.Function):
+    """The square of each element, and its derivative."""
+
+    @staticmethod
+    def forward(ctx, inputs):
+        """Compute the output, and save what backward needs."""
+        print("forward: is a graph made?", torch.is_grad_enabled())
+        ctx.save_for_backward(inputs)
+        return inputs * inputs
+
+    @staticmethod
+    def backward(ctx, output_gradient):
+        """Return the gradient of the input."""
+        print("backward: is a graph made?", torch.is_grad_enabled())
+        (inputs,) = ctx.saved_tensors
+        return 2 * inputs * output_gradient
+
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+Square.apply(x).sum().backward()
+print("gradient of the sum of squares:", x.grad.tolist())
+
+# %% [markdown]
+# No graph is made in either direction. So what a block computes in `forward` is freed at once: that is what a
+# checkpoint wants. And in `backward` you have to ask for a graph: `with torch.enable_grad():`.
+#
+# What else a `Function` can do:
+#
+# - Plain attributes of `ctx` hold what is no tensor: `ctx.block = block`.
+# - `backward` returns None in the place of an argument that has no gradient.
+# - Autograd sees the tensors that `apply` is **given**. It does not see those inside a module. If none of the given
+#   needs a gradient, the output needs none.
+# - `torch.autograd.grad(outputs, tensors, output_gradient)` returns the gradients of `tensors`, as a tuple.
+
+# %% [markdown]
+# **Dropout** draws a new mask in each run. The second run has to draw the mask of the first, or the gradient belongs
+# to another network. The next cell gives you two functions for that: read the state of the random generators, and
+# run from a state.
+
+# %% tags=["given"]
+from contextlib import contextmanager
+
+from grader import check_checkpoint_gradients, check_checkpoint_peak
+
+
+def read_random_state() -> tuple:
+    """The state of the random generators, of the CPU and of the lesson's device."""
+    return torch.get_rng_state(), torch.cuda.get_rng_state() if device.type == "cuda" else None
+
+
+@contextmanager
+def random_state(state: tuple):
+    """Within the block random numbers follow from `state`; after it they go on as if it had not been."""
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        torch.set_rng_state(state[0])
+        if state[1] is not None:
+            torch.cuda.set_rng_state(state[1])
+        yield
+
+
+def trainable(block) -> list:
+    """The parameters of a block that need a gradient."""
+    return [parameter for parameter in block.parameters() if parameter.requires_grad]
+
+
+# %% [markdown]
+# **Exercise.** Complete `backward`, and the call of `apply`.
+#
+# *Contract.* `checkpoint_by_hand(block, inputs)` returns what `block(inputs)` returns. After `backward()`, the
+# trainable parameters and the input have the gradients that the plain block would have given. `inputs` is one tensor.
+# It may need no gradient, and it may be tokens: integers, which cannot have one. Parameters may be frozen. The block
+# may contain dropout, and it may be called several times. It runs twice: once in forward, and once in backward.
+# Random numbers outside the checkpoint stay as they would have been.
+#
+# *Budget.* A peak of at most 50 % of the plain blocks'. By hand: `torch.utils.checkpoint` raises.
+
+
+# %% exercise="checkpoint_by_hand"
+class CheckpointFunction(torch.autograd.Function):
+    """Runs a block in forward, and again in backward."""
+
+    @staticmethod
+    def forward(ctx, block, inputs, *parameters):
+        """Keep the input and the random state, and nothing of what the block computes."""
+        ctx.block, ctx.state = block, read_random_state()
+        ctx.save_for_backward(inputs)
+        return block(inputs)
+
+    @staticmethod
+    def backward(ctx, output_gradient):
+        """Return None for the block, then the gradients of the input and of each parameter."""
+        (saved,) = ctx.saved_tensors
+        inputs = saved.detach().requires_grad_(saved.requires_grad)  # cut off from the graph before it
+        ### BEGIN SOLUTION
+        with torch.enable_grad(), random_state(ctx.state):
+            outputs = ctx.block(inputs)
+        tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
+        gradients = torch.autograd.grad(outputs, tensors, output_gradient)
+        return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
+        ### END SOLUTION
+
+
+def checkpoint_by_hand(block, inputs: torch.Tensor) -> torch.Tensor:
+    """Run a block without keeping its activations, and again in backward; by hand.
+
+    Args:
+        block: Module that takes one tensor and returns one.
+        inputs: Its input; may need no gradient, and may be integers.
+
+    Returns:
+        What the block returns.
+    """
+    ### BEGIN SOLUTION
+    return CheckpointFunction.apply(block, inputs, *trainable(block))
+    ### END SOLUTION
+
+
+# %%
+def report_gradients():
+    block = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2)).to(device)
+    inputs = torch.randn(4, 6, device=device)
+    for name, run in {"plain": lambda: block(inputs), "by hand": lambda: checkpoint_by_hand(block, inputs)}.items():
+        torch.manual_seed(0)
+        block.zero_grad()
+        run().square().sum().backward()
+        norms = [f"{float(parameter.grad.norm()):.4f}" for parameter in block.parameters()]
+        print(f"{name:<8} norms of the gradients: {', '.join(norms)}")
+
+
+look(report_gradients)
+
+# %% check="check_checkpoint_gradients" points=3
+check_checkpoint_gradients(checkpoint_by_hand)
+
+# %% check="check_checkpoint_peak" points=2
+check_checkpoint_peak(checkpoint_by_hand)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: list what `backward` has to return, one value for each argument of `apply`, in their order.<br>
+# Then: run the block again, with a graph and from the first run's random state. One call of torch.autograd.grad gives
+# all gradients. Which tensors may it be asked for?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why do the parameters have to be handed to apply?</summary>
+# Autograd knows only the tensors that `apply` is given: without them an input without gradient ends all training, and
+# no gradient that `backward` returns can reach a parameter.
+# </details>
+
+# %% [markdown]
+# ## How torch does it
+#
+# There are two checkpoints in `torch.utils.checkpoint`.
+#
+# | | `use_reentrant=True` | `use_reentrant=False` |
+# |---|---|---|
+# | made of | a `Function` that calls backward within backward | hooks for saved tensors |
+# | input that needs no gradient | parameters get **no gradient** | works |
+# | the second run ends | with the segment | when all saved tensors are there |
+#
+# Use the second one. Both keep the random state, and the state of autocast. A segment must not change its input **in
+# place**: it is needed again.
+
+# %% [markdown]
+# The second one needs no list of parameters. It replaces what autograd saves by a number. When backward asks for the
+# first number, it runs the segment again. In short:
+
+
+# %%
+from torch.autograd.graph import saved_tensors_hooks
+
+
+def checkpoint_by_hooks(block, inputs):
+    count, again = 0, []
+
+    def pack(tensor):  # in forward: keep a number in place of the tensor
+        nonlocal count
+        count += 1
+        return count - 1
+
+    def unpack(number):  # in backward: run again, and collect what is saved now
+        if not again:
+            with torch.enable_grad(), saved_tensors_hooks(lambda tensor: again.append(tensor.detach()), str):
+                block(inputs.detach())
+        return again[number]
+
+    with saved_tensors_hooks(pack, unpack):
+        return block(inputs)
+
+
+block, rows = make_wide_blocks(1, 64, 256)[0], torch.randn(32, 64)  # [batch, width]
+for run in (block, lambda states: checkpoint_by_hooks(block, states)):
+    block.zero_grad()
+    run(rows).sum().backward()
+    print(f"norm of the gradient of the first weight: {float(block[0].weight.grad.norm()):.4f}")
+
+
+# %% [markdown]
+# This one forgets the random state, and it holds on to what it has collected. The idea is all there: *pack* and
+# *unpack*.
+#
+# **What is paid.** Each block runs twice. Does that double the work of forward? The next cell counts block forwards,
+# and floating-point operations (FLOPs) by `torch.utils.flop_counter`: for each matrix product, 2 for each
+# multiplication and addition.
+
+# %% tags=["given"]
+blocks = make_wide_blocks(8, 256, 1024).to(device)
+inputs = torch.randn(512, 256, device=device)  # [batch, width]
+
+
+def make_budget_step(run, blocks, inputs) -> dict:
+    """One forward and backward through `run`, as measure_peak_memory takes it."""
+
+    def step():
+        blocks.zero_grad()
+        outputs = run(inputs)
+        outputs.sum().backward()
+
+    return {"step": step, "model": blocks, "inputs": inputs}
+
+
+# %%
+from torch.utils.flop_counter import FlopCounterMode
+
+runs = []
+for block in blocks:
+    block.register_forward_pre_hook(lambda *_: runs.append(1))
+
+
+def count_work(name, run):
+    runs.clear()
+    with FlopCounterMode(display=False) as counter:
+        run().sum().backward()
+    print(f"{name:<20} {len(runs)} block forwards, {counter.get_total_flops() / 1e9:.2f} GFLOPs")
+
+
+count_work("plain", lambda: blocks(inputs))
+for k in (1, 8):
+    count_work(f"checkpoint, k = {k}", lambda k=k: run_segments(blocks, inputs, k))
+
+# %% [markdown]
+# The plain step has a forward, and a backward of about twice its work: three parts. A second forward is one part more:
+# 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves out the
+# last layer of the second run. Here that is half of a block. Your `Function` runs each block to its end.
+#
+# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are dear
+# to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are saved?
+
+# %%
+from functools import partial
+
+from torch.utils.checkpoint import CheckpointPolicy, create_selective_checkpoint_contexts
+
+
+def keep_products(context, operator, *arguments, **keywords):
+    is_product = operator in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
+    return CheckpointPolicy.MUST_SAVE if is_product else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def run_selective(states):
+    contexts = partial(create_selective_checkpoint_contexts, keep_products)
+    for block in blocks:
+        states = checkpoint(block, states, use_reentrant=False, context_fn=contexts)
+    return states
+
+
+count_work("products saved", lambda: run_selective(inputs))
+for name, run in {"plain": blocks, "products saved": run_selective}.items():
+    peak = measure_peak_memory(**make_budget_step(run, blocks, inputs))
+    print(f"{name:<15} peak {format_bytes(peak.peak_bytes)}")
+
+# %% [markdown]
+# No product runs twice. The result of each first Linear is kept, 2 MiB, and that of GELU is not: half of the interior.
+
+# %% [markdown]
+# ## Hugging Face: one call, and a trap
+#
+# Models of transformers checkpoint each layer after one call: `model.gradient_checkpointing_enable()`. The newest
+# versions name it `activation_checkpointing_enable()`, and warn about the old name. The next cell takes whichever
+# there is.
+#
+# `from_pretrained` returns a model in **eval mode**. Before you run the cell: what does checkpointing save there?
+
+
+# %% tags=["given"]
+def enable_checkpointing(model) -> None:
+    """Checkpoint every layer of a model of transformers."""
+    model.config.use_cache = False  # transformers warns otherwise
+    newest = getattr(model, "activation_checkpointing_enable", None)
+    (newest or model.gradient_checkpointing_enable)()
+
+
+# %%
+from grader import make_bert
+
+bert = make_bert(6, hidden=256, heads=4).to(device)
+tokens = torch.randint(1000, (4, 128), device=device)  # [rows, time]
+
+
+def show_saved(when):
+    for mode in (bert.train, bert.eval):
+        mode()
+        saved_bytes = measure_saved_tensors(lambda: bert(tokens).logits).total_bytes
+        print(f"{when} the call, {mode.__name__:<5} mode: {format_bytes(saved_bytes):>9} saved for backward")
+
+
+show_saved("before")
+enable_checkpointing(bert)
+show_saved("after ")
+
+# %% [markdown]
+# In eval mode the call does **nothing**, and says nothing. The layers look at `self.training`. The Trainer calls
+# `train()` itself. A loop of your own, or one with Accelerate, has to.
+#
+# The newest versions take `every_n_layers=2`, too. That is no segment of two layers: every second layer is
+# checkpointed by itself, and the others keep everything.
+
+# %% [markdown]
+# ## Write: meet a budget on a model that you have not seen
+#
+# So far all blocks were alike. Here some are large and some are small, and you are given a budget in bytes. You
+# choose which blocks to checkpoint, **each by itself**.
+#
+# Backward goes from the last block to the first. When it comes to a block, all that it needs of this block is there,
+# recomputed or kept. Of the blocks before it, their inputs are there, and what was **kept**. The blocks after it are
+# gone.
+#
+# | backward is at block | held |
+# |---|---|
+# | 3 | inputs of 1, 2, 3; kept interiors of 1, 2; interior of 3 |
+# | 2 | inputs of 1, 2; kept interior of 1; interior of 2 |
+
+# %% [markdown]
+# The peak is the largest of these rows. So ask two questions of a block before you checkpoint it. Which rows does that
+# make smaller? And which one not?
+#
+# `measure_saved_tensors(lambda: block(states)).total_bytes` says what backward needs of a block: its input and its
+# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior. So count the
+# block at work 1.5 times. Count parameters and their gradients, too. The budgets leave some room, but not for half a
+# large block.
+
+# %% tags=["given"]
+from itertools import combinations
+
+from grader import check_budget_gradients, check_budget_peak, measure_saved_tensors
+
+unequal = torch.nn.Sequential(*(make_wide_blocks(1, 64, hidden)[0] for hidden in (32, 384, 48, 64, 320))).to(device)
+unequal_inputs = torch.randn(2048, 64, device=device)  # [batch, width]
+
+
+# %%
+everything = measure_peak_memory(**make_budget_step(unequal, unequal, unequal_inputs))
+print(f"plain: {format_bytes(everything.peak_bytes)}")
+states = unequal_inputs
+for number, block in enumerate(unequal):
+    needed = measure_saved_tensors(lambda block=block, states=states: block(states)).total_bytes
+    states = block(states).detach()
+    print(f"block {number}: backward needs {format_bytes(needed)}, its input alone {format_bytes(states.nbytes)}")
+
+# %% [markdown]
+# **Exercise.** *Contract.* `blocks` is a Sequential of at most ten blocks. Return a **function** that takes a tensor
+# such as `inputs`, with any number of rows, and returns what `blocks` would. Forward and backward through it hold at
+# most `budget_bytes`: parameters, their gradients, and the input included.
+#
+# Run **as few blocks as possible** twice; none, if all fits. All boundaries are as large as the output. Gradients are
+# those of the plain blocks, with dropout too. `inputs` needs no gradient, and may be tokens. You may run the blocks
+# before you decide; leave them in train mode. A budget can always be met. It is judged on three models: peak,
+# gradients, blocks that run twice.
+
+
+# %% exercise="fit_into_budget"
+def fit_into_budget(blocks, inputs: torch.Tensor, budget_bytes: int):
+    """Choose blocks to checkpoint, so that forward and backward meet a budget.
+
+    Args:
+        blocks: Sequential of at most ten blocks.
+        inputs: Input of the first block; needs no gradient, and may be integers.
+        budget_bytes: The most that may be held, parameters and their gradients included.
+
+    Returns:
+        Function of an input that returns the output of the blocks.
+    """
+    ### BEGIN SOLUTION
+    needed, states = [], inputs
+    for block in blocks:
+        needed.append(measure_saved_tensors(lambda block=block, states=states: block(states)).total_bytes)
+        states = block(states).detach()
+    fixed_bytes = 2 * (sum(parameter.nbytes for parameter in blocks.parameters()) + states.nbytes)
+
+    def fits(chosen):  # a block that runs again has kept its input
+        kept = [states.nbytes if index in chosen else size for index, size in enumerate(needed)]
+        return fixed_bytes + max(sum(kept[:index]) + 1.5 * size for index, size in enumerate(needed)) <= budget_bytes
+
+    sets = (chosen for count in range(len(needed)) for chosen in combinations(range(len(needed)), count))
+    chosen = next(filter(fits, sets))
+
+    def run(states):
+        for index, block in enumerate(blocks):
+            states = checkpoint(block, states, use_reentrant=False) if index in chosen else block(states)
+        return states
+
+    return run
+    ### END SOLUTION
+
+
+# %%
+def report_budget(budget_bytes):
+    run = fit_into_budget(unequal, unequal_inputs, budget_bytes)
+    peaks = {"plain": everything, "yours": measure_peak_memory(**make_budget_step(run, unequal, unequal_inputs))}
+    draw_bars(peaks, title=f"Five unequal blocks, budget {format_bytes(budget_bytes)}")
+
+
+look(report_budget, 14 * MIB)
+
+# %% check="check_budget_gradients" points=1
+check_budget_gradients(fit_into_budget)
+
+# %% check="check_budget_peak" points=3
+check_budget_peak(fit_into_budget)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write a function that returns the peak for a set of chosen blocks: the largest row of the table above.<br>
+# Then: at most ten blocks have at most 1,024 sets. In which order do you try them, if few blocks are to run twice?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is it of no use to checkpoint the last block?</summary>
+# Backward begins with it, so its second run would follow its first at once, and all of it is in memory either way.
+# </details>
+
+# %% [markdown]
+# ## The price
+#
+# Memory is paid with time. Before you run the cell: by which factor is a step slower with `k = 1`?
+
+# %%
+from grader import measure_step_time
+
+plain_step = make_budget_step(blocks, blocks, inputs)["step"]
+checkpointed_step = make_step(blocks, 512, 1)["step"]
+print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
+
+# %% [markdown]
+# Beside your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
+#
+# | | samples per second | memory occupied |
+# |---|---|---|
+# | accumulation | 7.75 | 8,681 MiB |
+# | accumulation and checkpointing | 5.99 | 6,775 MiB |
+#
+# That is 29 % more time for 22 % less memory. The guide speaks of about 20 % more; its own figures say 29 %.
+#
+# So checkpoint when a step does not fit, or when the room lets you take a larger batch. And checkpoint what is large
+# inside and cheap to run again.
+
+# %% [markdown]
+# **At real scale.** BERT-large again, with two micro-batches of one row as in lesson 02, and every layer checkpointed.
+# The published figure is less the 1,343 MiB of the CUDA context. CUDA's operators are emulated: no device has
+# confirmed the forecast yet. The cell takes 3 to 15 seconds.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe
+
+recipe = bert_large_recipe("accumulation_checkpointing", accumulate=2)
+forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
+published_mib = BERT_LARGE_ROWS["accumulation_checkpointing"].less_context_mib
+print(f"accumulation and checkpointing: forecast {forecast_mib:,.0f} MiB, published {published_mib:,} MiB")
+print(f"gap {published_mib - forecast_mib:,.0f} MiB; not forecast: allocator reserve and fragmentation")
+print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:,.0f} MiB")
+
+# %% [markdown]
+# Lesson 02 forecast 6,798 MiB without checkpointing, and a gap of 540 MiB. Here the gap is small: few activations come
+# and go, so the allocator has little to hold in reserve. Nearly all that is left are parameters, gradients and state:
+# they do not shrink by one byte.
+
+# %% [markdown] tags=["further"]
+# ## Further: three forms, one trajectory
+#
+# The raw loop below checkpoints nothing. The two library forms checkpoint every layer. Do all three end in the same
+# weights? The model comes as `from_pretrained` returns it: in eval mode.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+from grader import check_checkpointed_accelerate, check_checkpointed_trainer
+
+has_new_name = hasattr(TrainingArguments, "activation_checkpointing")
+trainer_argument = "activation_checkpointing" if has_new_name else "gradient_checkpointing"
+same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+print(f"TrainingArguments({trainer_argument}=True)")
+
+# %%
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, measure_weight_distance, tokenize_pairs
+
+pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
+start, plain_model = (make_pair_classifier().eval().to(device) for _ in range(2))
+optimizer = torch.optim.SGD(plain_model.parameters(), lr=0.1)
+for batch in DataLoader(pairs, batch_size=4):
+    plain_model.train()
+    plain_model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(f"the raw loop trained on {len(pairs)} pairs")
+
+# %% [markdown]
+# **Exercise.** Train one model in each form, with every layer checkpointed.
+#
+# *Contract.* The models are equal at the start, and in eval mode. Each sees every row once, in order, `rows` at a
+# time, with plain SGD at `learning_rate`. The Accelerate model is trained by a loop whose model and optimizer are
+# prepared. `same_run` and `trainer_argument` are for the Trainer; `enable_checkpointing` is above, in the section on
+# Hugging Face. Nothing is returned. It is judged by the gradient before every update, and by how often the layers
+# run: twice for each forward.
+
+
+# %% exercise="train_checkpointed"
+def train_checkpointed(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
+    """Train one model with Accelerate and one with the Trainer, both with checkpointed layers.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of each update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    enable_checkpointing(accelerate_model)
+    model.train()
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, trainer_argument: True}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_distances():
+    models = {name: make_pair_classifier().eval().to(device) for name in ("Accelerate", "Trainer")}
+    train_checkpointed(*models.values(), pairs, 4, 0.1)
+    for name, model in models.items():
+        print(f"{name} ends {measure_weight_distance(model, plain_model, start):.1%} away from the raw loop")
+
+
+look(report_distances)
+
+# %% check="check_checkpointed_accelerate" points=1
+check_checkpointed_accelerate(train_checkpointed)
+
+# %% check="check_checkpointed_trainer" points=1
+check_checkpointed_trainer(train_checkpointed)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what does the Trainer do before its first batch that a loop of your own has to do itself?<br>
+# Then: write the loop of lesson 00, and add two lines to it.
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# This checkpoint was published in an essay on training; the lines that do not run are mended here. It has three more
+# faults. A model that is trained through it learns **nothing**.
+#
+# ```python
+# class CheckpointFunction(autograd.Function):
+#     @staticmethod
+#     def forward(ctx, func, *args):
+#         ctx.func = func
+#         ctx.save_for_backward(*args)
+#         with torch.no_grad():
+#             return func(*args)
+#
+#     @staticmethod
+#     def backward(ctx, grad_output):
+#         args = [arg.detach().requires_grad_() for arg in ctx.saved_tensors]
+#         with torch.enable_grad():
+#             result = ctx.func(*args)
+#         return None, *torch.autograd.grad(result, args, grad_output)
+# ```
+#
+# Nobody saw it: the example printed the gradient of the input. What would a test have looked at?
+
+# %% [markdown]
+# **Exercise.** Write that test: for any checkpoint, say which faults it has.
+#
+# *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set of names, empty for a
+# sound checkpoint:
+#
+# - `"parameter_gradients"`: after backward, parameters have no gradient;
+# - `"random_state"`: with dropout, gradients differ from those of the plain block, from the same seed;
+# - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
+# - `"no_recompute"`: the block runs once only.
+#
+# A checkpoint may have several. Take care that one fault does not hide another, or look like it: a checkpoint without
+# parameter gradients still has one of the input. It is judged on eight checkpoints.
+
+# %% tags=["given"]
+from grader import check_found_faults
+
+
+# %% exercise="find_faults"
+def find_faults(checkpoint) -> set[str]:
+    """Test a checkpoint.
+
+    Args:
+        checkpoint: Function of a block, a module, and of its input [rows, features], on the CPU.
+
+    Returns:
+        Names out of "parameter_gradients", "random_state", "input_without_gradient" and "no_recompute".
+    """
+    ### BEGIN SOLUTION
+    block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5))
+    runs, gradients = [], []
+    block.register_forward_pre_hook(lambda *_: runs.append(1))
+    for run in (block, lambda inputs: checkpoint(block, inputs)):
+        inputs = torch.ones(16, 8, requires_grad=True)
+        block.zero_grad()
+        runs.clear()
+        torch.manual_seed(0)
+        run(inputs).sum().backward()
+        gradients.append(inputs.grad)
+    faults = {"parameter_gradients"} if block[0].weight.grad is None else set()
+    faults |= set() if torch.equal(*gradients) else {"random_state"}
+    faults |= {"no_recompute"} if len(runs) < 2 else set()
+    return faults | (set() if checkpoint(block, torch.ones(16, 8)).requires_grad else {"input_without_gradient"})
+    ### END SOLUTION
+
+
+# %%
+print("yours:", look(lambda: find_faults(checkpoint_by_hand)))
+print("torch:", look(lambda: find_faults(lambda block, inputs: checkpoint(block, inputs, use_reentrant=False))))
+print("torch, reentrant:", look(lambda: find_faults(lambda block, x: checkpoint(block, x, use_reentrant=True))))
+
+# %% check="check_found_faults" points=2
+check_found_faults(find_faults)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: one small block with dropout is enough. Run it plainly and through the checkpoint, both from one seed.<br>
+# Then: which of the four can be seen from the input's gradient, which from .grad of a parameter, which from a hook?
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>What is in memory when a segment has run again in backward?</summary>
+# The inputs of this segment and of those before it, and everything that backward needs of this one segment.
+# </details>
+# <details><summary>When is k = 1 better than the square root?</summary>
+# When the interior of a block is large beside its boundary, as in transformers.
+# </details>
+# <details><summary>Checkpointing is enabled, and memory did not change. What are two causes?</summary>
+# The model is in eval mode, or one checkpoint contains everything.
+# </details>
+#
+# **Takeaway: keep what is small between blocks, and compute again what is large inside them.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 04, number formats.
+
+# %% [markdown]
+# **Sources**
+# - [Chen, Xu, Zhang, Guestrin: Training deep nets with sublinear memory cost][chen]: segments, and the square root.
+# - [PyTorch, torch.utils.checkpoint][checkpoint]: both variants, and what they keep.
+# - [PyTorch, extending torch.autograd][extending]: `Function`.
+# - [PyTorch, hooks for saved tensors][hooks]: pack and unpack.
+# - [Efficient training on a single GPU][guide]: the V100 figures.
+# - *DL Training: An in-depth discussion*, an essay: the checkpoint of the bug hunt.
+# - *Efficient AI Model Training with PyTorch*, slides: A + B as an example of what is saved.
+#
+# [chen]: https://arxiv.org/abs/1604.06174
+# [checkpoint]: https://docs.pytorch.org/docs/stable/checkpoint.html
+# [extending]: https://docs.pytorch.org/docs/stable/notes/extending.html
+# [hooks]: https://docs.pytorch.org/docs/stable/autograd.html#saved-tensors-hooks-doc
+# [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -1,0 +1,23 @@
+# Source: a likely slip: the input is taken to need a gradient always
+# The input is made to need a gradient, tokens too.
+class CheckpointFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, inputs, *parameters):
+        ctx.block, ctx.state = block, read_random_state()
+        ctx.save_for_backward(inputs)
+        return block(inputs)
+
+    @staticmethod
+    def backward(ctx, output_gradient):
+        (saved,) = ctx.saved_tensors
+        inputs = saved.detach().requires_grad_(saved.requires_grad)
+        inputs = inputs.requires_grad_(True)
+        with torch.enable_grad(), random_state(ctx.state):
+            outputs = ctx.block(inputs)
+        tensors = [inputs, *trainable(ctx.block)]
+        gradients = torch.autograd.grad(outputs, tensors, output_gradient)
+        return None, *gradients
+
+
+def checkpoint_by_hand(block, inputs):
+    return CheckpointFunction.apply(block, inputs, *trainable(block))

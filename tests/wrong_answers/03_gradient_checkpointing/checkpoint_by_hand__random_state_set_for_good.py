@@ -1,0 +1,23 @@
+# Source: a likely slip: manual state setting without a fork
+# The state is set back, and stays there.
+class CheckpointFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, block, inputs, *parameters):
+        ctx.block, ctx.state = block, read_random_state()
+        ctx.save_for_backward(inputs)
+        return block(inputs)
+
+    @staticmethod
+    def backward(ctx, output_gradient):
+        (saved,) = ctx.saved_tensors
+        inputs = saved.detach().requires_grad_(saved.requires_grad)
+        torch.set_rng_state(ctx.state[0])
+        with torch.enable_grad():
+            outputs = ctx.block(inputs)
+        tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
+        gradients = torch.autograd.grad(outputs, tensors, output_gradient)
+        return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
+
+
+def checkpoint_by_hand(block, inputs):
+    return CheckpointFunction.apply(block, inputs, *trainable(block))

@@ -1,0 +1,14 @@
+# Source: a likely slip: the loss is doubled because each layer runs twice
+# The gradient is twice too large.
+def train_checkpointed(accelerate_model, trainer_model, dataset, rows, learning_rate):
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    enable_checkpointing(accelerate_model)
+    model.train()
+    for batch in loader:
+        accelerator.backward(model(**batch).loss * 2)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, trainer_argument: True}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
