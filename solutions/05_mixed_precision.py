@@ -168,13 +168,14 @@ for update, is_inf in enumerate(history):
 #
 # **Names.** *Loss scaling*, static or *dynamic*; `GradScaler`, *AMP* for autocast with a scaler. A gradient that
 # becomes 0 *underflows*, one that becomes inf *overflows*.
-#
-# **Modify.** Set `growth_interval=2` in the cell above. Before you run it: where does the scale end, higher, lower or
+
+# %% [markdown]
+# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher, lower or
 # at the same place?
 #
 # <details><summary>Answer</summary>
-# Higher: at 524,288. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 growths, and 2 back-offs: four doublings
-# remain, less one for the last growth that the second inf interrupts.
+# Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
+# doublings remain.
 # </details>
 
 # %% [markdown]
@@ -294,7 +295,7 @@ operators = {
     "softmax(Linear(x))": lambda: layer(x).softmax(dim=-1),
     "LayerNorm(Linear(x))": lambda: norm(layer(x)),
     "mse_loss(Linear(x), x)": lambda: F.mse_loss(layer(x), x),
-    "exp(x)": lambda: x.exp(),
+    "exp(Linear(x))": lambda: layer(x).exp(),
 }
 for name, run in operators.items():
     with torch.autocast(device.type, lesson_autocast_dtype()):
@@ -302,7 +303,7 @@ for name, run in operators.items():
 print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}")
 
 # %% [markdown]
-# The lists differ by device. On a CPU, softmax and layer norm stay in 16 bit; on CUDA they return float32. The loss
+# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bit; on CUDA they return float32. The loss
 # is float32 on both. A 16-bit number plus a float32 one is float32: a residual stream that begins in float32 stays
 # there.
 #
@@ -524,8 +525,8 @@ float32_step, autocast_step = (make_update(256, dtype, device)["step"] for dtype
 print(measure_step_time(float32_step, autocast_step, run_count=2, warm_up_count=1))
 
 # %% [markdown]
-# A CPU with 16-bit instructions gains a little, one without them loses: the price reverses. And fp16 on most CPUs is
-# slow enough that only lessons run it.
+# A CPU gains only with instructions for 16-bit products, and few have them for fp16: there the price reverses. A
+# scaler itself costs one look at all gradients.
 #
 # Beside your device, a published run on a V100 with BERT-large:
 #
@@ -554,8 +555,9 @@ for name, fields in rows.items():
 print("not forecast: allocator reserve and fragmentation")
 
 # %% [markdown]
-# The second row agrees within 3 %. The first is 3.3 GiB below the published figure: with 24 layers of activations in
-# two formats that come and go, the allocator keeps more blocks than are used at once. The forecast counts tensors.
+# The second row agrees within 3 %. The first is 3.3 GiB below the published figure. The forecast counts tensors at
+# one moment. `nvidia-smi` counts every block that the allocator took and kept, and two formats that come and go need
+# blocks of different sizes.
 
 # %% [markdown] tags=["further"]
 # ## Further: three forms in bf16
@@ -619,7 +621,8 @@ print(f"bf16 ends {measure_weight_distance(raw_model, float32_model, start):.1%}
 #
 # A second trap: Accelerate keeps the precision of the first Accelerator of a process. Another one raises an error
 # that asks for a restart. `new_accelerator` forgets the first.
-#
+
+# %% [markdown]
 # **Exercise.** Train one model in each form, in **bf16 on every device**, so that both end in the weights of
 # `train_raw` with `torch.bfloat16`.
 #
@@ -698,10 +701,10 @@ else:
 #
 # ```python
 # scaler = torch.amp.GradScaler()
-# for inputs, targets in micro_batches:
+# for inputs, targets in batches:
 #     with torch.autocast(device_type="cpu", dtype=torch.float16):
-#         loss = loss_function(model(inputs), targets)
-#     scaler.scale(loss).backward()
+#         outputs = model(inputs, labels=targets)
+#     scaler.scale(outputs.loss).backward()
 #     scaler.step(optimizer)
 #     scaler.update()
 #     optimizer.zero_grad()
@@ -786,9 +789,8 @@ check_fp16_on_its_device(train_in_fp16)
 # float32: `.grad` right before it equals the plain update's to 1e-4. All rows have the same number of tokens. The
 # gradients are None when you begin. Nothing is returned.
 #
-# *Budget.* A peak of at most 12 % of the plain update's. Part II has what you need. One tool is not enough.
-#
-# `model` is a `make_transformer`. The next cell shows what its forward does, in parts that you may call yourself.
+# *Budget.* A peak of at most 12 % of the plain update's. Part II has what you need. One tool is not enough. The next
+# cell shows what the model's forward does, in parts that you may call yourself.
 
 # %% tags=["given"]
 from grader import check_update_peak, check_whole_batch_update, format_bytes, make_token_batch, make_transformer
@@ -830,9 +832,9 @@ def update_within_budget(model, optimizer, tokens: torch.Tensor, targets: torch.
 
 # %%
 def show_peak():
-    model = make_transformer(8, 32, 4, vocabulary=64, context=256).to(device)
+    model = make_transformer(4, 32, 4, vocabulary=64, context=128).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
-    batch = make_token_batch(4, 256, 64, seed=0, device=device)
+    batch = make_token_batch(4, 128, 64, seed=0, device=device)
 
     def step():
         update_within_budget(model, optimizer, *batch)

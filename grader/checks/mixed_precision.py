@@ -112,7 +112,7 @@ def check_clipped_updates(train_group: Callable[..., Any], seed: int) -> Observa
     settings: list[Facts] = []
     tensors: Tensors = {}
     for index, case in enumerate(group_cases(seed)):
-        with refuse_libraries(is_accelerate_refused=True), explain_scaler_errors():
+        with refuse_libraries(is_accelerate_refused=True):
             facts, seen = _observe_groups(train_group, case, str(index))
         settings.append(facts)
         tensors |= seen
@@ -130,7 +130,8 @@ def _observe_groups(train_group: Callable[..., Any], case: GroupCase, prefix: st
         for update in range(len(case.group_sizes)):
             record.events.append("call")
             group = _on_device(case.make_group(update), device)
-            norm = train_group(model, F.mse_loss, optimizer, scaler, group, case.max_norm)
+            with explain_scaler_errors(is_first=not update):
+                norm = train_group(model, F.mse_loss, optimizer, scaler, group, case.max_norm)
             norms.append(float(require_number(norm, "the norm of the gradient", is_finite=False)))
             scales.append(scaler.get_scale())
     formats = sorted({str(weight.dtype).removeprefix("torch.") for weight in model.parameters()})

@@ -138,6 +138,18 @@ _SCALER_ERRORS = (
         "the order: unscale, clip, step, update",
     ),
     (
+        "unscale_() is being called after step()",
+        "scale_not_updated",
+        "a second update with the scaler still at the first",
+        "who calls scaler.update(), and when: the scale is adjusted once after each step",
+    ),
+    (
+        "Attempting to unscale FP16 gradients",
+        "weights_in_16_bit",
+        "gradients in fp16, of weights in fp16",
+        "model.half() is not mixed precision: autocast casts inside its region, and leaves the weights",
+    ),
+    (
         "No inf checks were recorded",
         "updated_without_step",
         "scaler.update() before any gradient was looked at",
@@ -147,12 +159,18 @@ _SCALER_ERRORS = (
 
 
 @contextlib.contextmanager
-def explain_scaler_errors() -> Iterator[None]:
-    """Say in three lines what an error of GradScaler means."""
+def explain_scaler_errors(*, is_first: bool = False) -> Iterator[None]:
+    """Say in three lines what an error of GradScaler means.
+
+    Args:
+        is_first: Whether no update came before, which could have left the scaler in the middle of its work.
+    """
     try:
         yield
-    except (AssertionError, RuntimeError) as error:
+    except (AssertionError, RuntimeError, ValueError) as error:
         for beginning, code, measured, look_at in _SCALER_ERRORS:
+            if code == "unscaled_after_step" and not is_first:
+                continue
             if str(error).startswith(beginning):
                 fail(code, "one unscale, step and update of the scaler for each group", measured, look_at)
         raise

@@ -74,7 +74,7 @@ def group_cases(seed: int) -> tuple[GroupCase, ...]:
     rows, features = draw.randrange(3, 6), draw.randrange(3, 8)
     sizes = [1, 3, 2, 4, 2, 3, 1, 2]
     draw.shuffle(sizes)
-    first = draw.randrange(2, 4)
+    first = draw.randrange(1, 5)
     return (
         GroupCase(2.0**12, 4, (2,) * 14, (2, 9), 0.25, rows, features, seed),
         GroupCase(2.0**10, 2, tuple(sizes), (first, first + 3), 1e4, rows, features, seed + 1),

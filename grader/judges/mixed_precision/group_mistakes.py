@@ -111,13 +111,15 @@ def _explain_direction(group: Group, kept: float, expected: str, measured: str) 
 
 def explain_norm(group: Group, max_norm: float, returned: float, name: str) -> Verdict | None:
     """Return what is wrong with the returned norm, or None."""
-    norm = group.true_norm
+    norm, size = group.true_norm, len(group.parts)
     if abs(returned - norm) <= group.tolerance * norm:
         return None
     expected = f"{norm:.4g} for {name}: the norm of the unscaled gradient, before it is clipped"
     measured = f"{returned:,.6g}"
     for value, code, look_at in (
         (norm * group.scale, "scaled_norm_returned", "the norm was taken before the gradient was unscaled"),
+        (norm * size, "gradient_not_averaged", "the loss is not divided by the number of micro-batches of its group"),
+        (norm / size, "averaged_twice", "two divisions by the number of micro-batches"),
         (min(norm, max_norm), "clipped_norm_returned", "the norm was taken after the clipping"),
         (norm**2, "squared_norm_returned", "a norm is the root of the sum of squares"),
     ):

@@ -28,6 +28,7 @@ from grader.verdict import PASSED, Verdict
 class _Run:
     """What was seen of one setting."""
 
+    setting: int
     case: GroupCase
     facts: Mapping[str, Any]
     tensors: Mapping[str, Tensor]
@@ -48,7 +49,7 @@ def judge_clipped_updates(observation: Observation, seed: int) -> Verdict:
     """Judge every update of every setting; the first miss is told."""
     cases = group_cases(seed)
     runs = [
-        _Run(case, observation.facts["settings"][index], tensors_of(observation, index))
+        _Run(index, case, observation.facts["settings"][index], tensors_of(observation, index))
         for index, case in enumerate(cases)
     ]
     for run in runs:
@@ -127,6 +128,9 @@ def _judge_skip(run: _Run, number: int, steps: int, updates: int) -> Verdict | N
         if bool(torch.isfinite(weights).all()):
             look_at = "a gradient that is replaced still moves the weights: skip the step itself"
             return Verdict("stepped_on_replaced_gradient", expected, "an update with another gradient", look_at)
+        if run.setting or number > run.case.overflowing[0]:
+            look_at = "other overflows are elsewhere: the gradients tell, and scaler.step(optimizer) looks at them"
+            return Verdict("overflow_missed", expected, "an update, and weights of NaN after it", look_at)
         look_at = "who decides on the step: scaler.step(optimizer) leaves it out, optimizer.step() does not"
         return Verdict("not_skipped", expected, "an update, and weights of NaN after it", look_at)
     if math.isfinite(norm):

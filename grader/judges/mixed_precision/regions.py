@@ -19,6 +19,7 @@ def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: s
     """
     return (
         _judge_model(facts)
+        or _judge_plain(facts)
         or _judge_rows(facts, forwards, rows)
         or judge_format(facts, format_)
         or judge_backward(facts)
@@ -35,6 +36,14 @@ def _judge_model(facts: Mapping[str, Any]) -> Verdict | None:
     if not all(facts["is_training"]):
         look_at = "model.eval(): it switches dropout and the like off; training wants model.train()"
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
+    return None
+
+
+def _judge_plain(facts: Mapping[str, Any]) -> Verdict | None:
+    if set(facts["autocast_formats"]) == {"float32"} and not facts["scaled_losses"]:
+        expected = "forwards under autocast, and a scaled loss"
+        look_at = "the two things that make it an fp16 update: torch.autocast and the scaler"
+        return Verdict("plain_update", expected, "a float32 update: neither of the two is used", look_at)
     return None
 
 
@@ -75,12 +84,12 @@ def judge_backward(facts: Mapping[str, Any]) -> Verdict | None:
 
 
 def _judge_scaled(facts: Mapping[str, Any]) -> Verdict | None:
-    forwards = len(facts["forward_rows"])
-    if facts["scaled_losses"] >= forwards:
-        return None
-    if len(facts["scalers"]) > 1:
+    backwards = facts["events"].count("backward")
+    if facts["scalers"]:
         look_at = "the scaler that your function is given keeps the history: a new one forgets it"
         return Verdict("another_scaler", "the scaler that is handed over", "a scaler of its own", look_at)
-    expected = f"{forwards} losses scaled, one for each micro-batch"
+    if facts["scaled_losses"] >= backwards:
+        return None
+    expected = f"{backwards} losses scaled, one for each backward"
     look_at = "scaler.scale(loss): the backward has to start from the scaled loss"
     return Verdict("loss_not_scaled", expected, f"{facts['scaled_losses']} losses scaled", look_at)

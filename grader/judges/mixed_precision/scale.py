@@ -29,11 +29,6 @@ def _before_last(case: ScaleCase) -> float:
     return right_scale(ScaleCase(case.start_scale, case.growth_interval, case.found_inf[:-1]))
 
 
-def _order_ignored(case: ScaleCase) -> float:
-    infs = sum(case.found_inf)
-    return case.start_scale * 2.0 ** ((len(case.found_inf) - infs) // case.growth_interval - infs)
-
-
 def _never_above_start(case: ScaleCase) -> float:
     def rule(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
         scale, good = right_rule(scale, good, is_inf, interval)
@@ -56,7 +51,6 @@ def _default_start(case: ScaleCase) -> float:
 MISTAKES: tuple[Mistake[ScaleCase], ...] = (
     *(Mistake(wrong.code, partial(_after, wrong.rule), wrong.look_at) for wrong in WRONG_RULES),
     Mistake("last_update_forgotten", _before_last, "the scale after the last update, not the one that it used"),
-    Mistake("order_ignored", _order_ignored, "two counts are not enough: good updates count where they are in a row"),
     Mistake("never_above_start", _never_above_start, "the scale may grow beyond the one that it started with"),
     Mistake("back_to_start", _never_below_start, "back-off: the scale is halved, and not set to where it started"),
     Mistake("default_start_scale", _default_start, "start_scale: 65,536 is the default of one library only"),

@@ -114,30 +114,44 @@ def _judge_skip(seen: _Seen, step: Step) -> Verdict | None:
         measured = "a step, with another gradient in the place of that one"
         look_at = "a gradient set to 0 still moves weights, by momentum and by decay: skip the step itself"
         return Verdict("stepped_on_replaced_gradient", expected, measured, look_at)
-    if seen.setting == 2:
+    code, look_at = "not_skipped", "a step with an infinite gradient: the weights stay NaN for good"
+    first = seen.case.scaled_gradients(seen.update, step.scale_before)[0]
+    if bool(torch.isfinite(first).all()):
+        code = "infinity_missed"
         look_at = "which gradients are looked at, and for what: one NaN in the last of them is enough"
-        return Verdict("infinity_missed", expected, "a step, and weights of NaN after it", look_at)
-    look_at = "a step with an infinite gradient: the weights stay NaN for good"
-    return Verdict("not_skipped", expected, "a step, and weights of NaN or inf after it", look_at)
+    elif len(set(seen.facts["scales"])) == 1:
+        code, look_at = "static_scale", "a scale that never changes: this is the example, without its two other rules"
+    elif seen.setting:
+        code = "overflow_missed"
+        look_at = "other histories have their infinities elsewhere: the gradients tell you, nothing else does"
+    return Verdict(code, expected, "a step, and weights of NaN or inf after it", look_at)
 
 
 def _judge_step(seen: _Seen, step: Step) -> Verdict | None:
     expected = f"one optimizer.step() at {seen.name}, with the gradient divided by {step.scale_before:,.0f}"
     if seen.steps != 1:
         if not any(seen.facts["optimizer_steps"]):
-            return Verdict("never_stepped", expected, "no step in any update", "who calls optimizer.step()")
+            return _explain_no_steps(seen, expected)
         code, look_at = "skipped_without_infinity", "the condition of the skip: all gradients are finite here"
         if seen.steps > 1:
             code, look_at = "stepped_twice", "one update is one step: where is optimizer.step() called?"
         return Verdict(code, expected, f"{seen.steps} steps", look_at)
     gradient = seen.tensors[f"gradient.{seen.update}"]
-    comparison = compare(gradient, step.gradient)
-    if not comparison.is_equal:
-        return _explain_gradient(gradient, step, expected)
+    if not compare(gradient, step.gradient).is_equal:
+        is_plain = len(set(seen.facts["scales"])) == 1
+        return _explain_gradient(gradient, step, expected, is_plain=is_plain)
     return _judge_weights(seen, step, "the weights of that step")
 
 
-def _explain_gradient(gradient: Tensor, step: Step, expected: str) -> Verdict:
+def _explain_no_steps(seen: _Seen, expected: str) -> Verdict:
+    start = torch.cat([weight.detach().flatten() for weight in seen.case.make_weights()])
+    if compare(seen.tensors["weights.0"], start).relative_error <= 1e-6:
+        return Verdict("never_stepped", expected, "no step in any update", "who calls optimizer.step()")
+    look_at = "the optimizer moves the weights: it has a momentum, and a rate for each group"
+    return Verdict("weights_moved_by_hand", expected, "no step, and yet other weights", look_at)
+
+
+def _explain_gradient(gradient: Tensor, step: Step, expected: str, *, is_plain: bool) -> Verdict:
     comparison, scale = compare(gradient, step.gradient), step.scale_before
     measured = f"exactly {comparison.factor:,.6g} times that gradient"
     known = (
@@ -148,6 +162,9 @@ def _explain_gradient(gradient: Tensor, step: Step, expected: str) -> Verdict:
         (0.5, "unscaled_by_the_next_scale", "the scale may change only after the gradients are divided by it"),
     )
     for factor, code, look_at in known:
+        if comparison.is_multiple(factor) and is_plain and factor == scale:
+            look_at = "nothing undoes the scale, and nothing adjusts it: what differs from an update without a scale?"
+            return Verdict("plain_update", expected, measured, look_at)
         if comparison.is_multiple(factor):
             return Verdict(code, expected, measured, look_at)
     if abs(float(gradient.norm()) - 1) < 1e-3:
