@@ -15,7 +15,15 @@
 import torch
 import torch.nn.functional as F
 
-from grader import check_predicted_scale, device_name, draw_curves, lesson_autocast_dtype, lesson_device, look, make_chain
+from grader import (
+    check_predicted_scale,
+    device_name,
+    draw_curves,
+    lesson_autocast_dtype,
+    lesson_device,
+    look,
+    make_chain,
+)
 
 device = lesson_device()
 print(f"measured on: {device_name()}, torch {torch.__version__}; autocast in {lesson_autocast_dtype()}")
@@ -170,8 +178,8 @@ for update, is_inf in enumerate(history):
 # becomes 0 *underflows*, one that becomes inf *overflows*.
 
 # %% [markdown]
-# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher, lower or
-# at the same place?
+# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher,
+# lower or at the same place?
 #
 # <details><summary>Answer</summary>
 # Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
@@ -303,9 +311,9 @@ for name, run in operators.items():
 print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}")
 
 # %% [markdown]
-# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bit; on CUDA they return float32. The loss
-# is float32 on both. A 16-bit number plus a float32 one is float32: a residual stream that begins in float32 stays
-# there.
+# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bit; on CUDA they return float32. The
+# loss is float32 on both. A 16-bit number plus a float32 one is float32: a residual stream that begins in float32
+# stays there.
 #
 # Two rules for the region:
 #
@@ -409,7 +417,7 @@ check_clipped_updates(train_group)
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does unscale_ come once for a group, and not for each micro-batch?</summary>
+# <details><summary>Explain in one sentence: why does unscale_ come once for a whole group?</summary>
 # backward() adds scaled gradients, and the sum of all of them carries the scale once.
 # </details>
 #
@@ -471,9 +479,9 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # In words: *autocast saves half of the activations, less half of the parameters.* The two meet where activations and
 # parameters are equally large.
 #
-# <details><summary>Explain in one sentence: why can the same recipe save memory with batch 4 and cost memory with batch 1
-# and checkpointing?</summary>
-# With few activations left, the 16-bit copies of the weights are larger than what the activations save.
+# <details><summary>Explain in one sentence: when does autocast cost memory?</summary>
+# With few activations, as in batch 1 with checkpointing: the 16-bit copies of the weights are then larger than what
+# the activations save.
 # </details>
 
 # %% [markdown]
@@ -586,8 +594,7 @@ def new_accelerator(**arguments) -> Accelerator:
 
 
 # %% tags=["given"]
-from grader import check_accelerate_bf16, check_trainer_bf16, make_pair_classifier, make_sentence_pairs
-from grader import make_tokenizer, measure_weight_distance, tokenize_pairs
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, measure_weight_distance, tokenize_pairs
 
 pairs = tokenize_pairs(make_sentence_pairs(pairs=24), make_tokenizer())
 
@@ -605,8 +612,7 @@ def train_raw(model, dataset, rows: int, learning_rate: float, dtype: torch.dtyp
 
 # %%
 accelerator = new_accelerator(mixed_precision="fp16")
-model = accelerator.prepare(torch.nn.Linear(2, 2))
-output = model(torch.ones(1, 2, device=accelerator.device))
+accelerator.prepare(torch.nn.Linear(2, 2))
 print(f"asked for {accelerator.mixed_precision} on {accelerator.device}: scaler {accelerator.scaler}")
 print(f"autocast in the forward: {accelerator.native_amp}")
 
@@ -629,6 +635,10 @@ print(f"bf16 ends {measure_weight_distance(raw_model, float32_model, start):.1%}
 # *Contract.* The models are equal at the start. Each sees every row once, in order, `rows` at a time, with SGD at
 # `learning_rate`; the last batch may be smaller. Model, optimizer and loader are prepared. `same_run` holds the other
 # arguments for the Trainer. Nothing is returned.
+
+
+# %% tags=["given"]
+from grader import check_accelerate_bf16, check_trainer_bf16
 
 
 # %% exercise="train_two_forms_in_bf16"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,9 +12,6 @@ from torch import Tensor, nn
 from grader.cases.mixed_precision import (
     FP16_LEARNING_RATE,
     PAIRS_LEARNING_RATE,
-    GroupCase,
-    MicroBatch,
-    ScalerCase,
     device_cases,
     gradient_budget_cases,
     group_cases,
@@ -29,19 +24,13 @@ from grader.checks.by_hand import refuse_libraries
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls
-from grader.checks.precision import (
-    explain_scaler_errors,
-    fresh_accelerate_state,
-    record_precision,
-    refuse_library_scaler,
-)
+from grader.checks.precision import fresh_accelerate_state, record_precision
 from grader.checks.recording import record_training
 from grader.checks.running import make_check
+from grader.checks.scaler_errors import explain_scaler_errors, refuse_library_scaler
+from grader.checks.scaler_runs import Facts, Tensors, observe_groups, observe_scaler, on_device
 from grader.device import lesson_device
 from grader.observation import Observation
-
-Facts = dict[str, Any]
-Tensors = dict[str, Tensor]
 
 GROUP_PARAMETERS = ("model", "loss_function", "optimizer", "scaler", "micro_batches", "max_norm")
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate")
@@ -65,45 +54,10 @@ def check_scaled_updates(scaled_update: Callable[..., Any], seed: int) -> Observ
     tensors: Tensors = {}
     for index, case in enumerate(scaler_cases(seed)):
         with refuse_library_scaler():
-            facts, seen = _observe_scaler(scaled_update, case)
+            facts, seen = observe_scaler(scaled_update, case)
         settings.append(facts)
         tensors |= {f"{index}.{name}": tensor for name, tensor in seen.items()}
     return Observation({"settings": settings}, tensors)
-
-
-def _observe_scaler(scaled_update: Callable[..., Any], case: ScalerCase) -> tuple[Facts, Tensors]:
-    weights = [nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
-    optimizer = case.make_optimizer(weights)
-    state = {"scale": case.start_scale, "growth_interval": case.growth_interval, "good_updates": 0}
-    scaler, scales, steps, tensors = SimpleNamespace(**state), [], [], {}
-    for update in range(case.updates):
-        scaled = case.scaled_gradients(update, float(scaler.scale))
-        for weight, gradient in zip(weights, scaled, strict=False):
-            weight.grad = gradient.to(weight.device)
-        with _recorded_steps(optimizer) as gradients:
-            scaled_update(scaler, optimizer)
-        scaler.scale = float(require_number(scaler.scale, "scaler.scale", is_finite=False))
-        scales.append(scaler.scale)
-        steps.append(len(gradients))
-        tensors |= {f"gradient.{update}": gradients[0]} if gradients else {}
-        tensors[f"weights.{update}"] = torch.cat([weight.detach().flatten() for weight in weights])
-    return {"scales": scales, "optimizer_steps": steps}, tensors
-
-
-@contextlib.contextmanager
-def _recorded_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[Tensor]]:
-    """Record the gradient of every step, in one vector."""
-    gradients: list[Tensor] = []
-
-    def before_step(*_: Any) -> None:
-        held = [weight for group in optimizer.param_groups for weight in group["params"] if weight.grad is not None]
-        gradients.append(torch.cat([weight.grad.detach().flatten() for weight in held] or [torch.zeros(0)]))
-
-    handle = optimizer.register_step_pre_hook(before_step)
-    try:
-        yield gradients
-    finally:
-        handle.remove()
 
 
 @make_check("train_group", GROUP_PARAMETERS)
@@ -113,30 +67,10 @@ def check_clipped_updates(train_group: Callable[..., Any], seed: int) -> Observa
     tensors: Tensors = {}
     for index, case in enumerate(group_cases(seed)):
         with refuse_libraries(is_accelerate_refused=True):
-            facts, seen = _observe_groups(train_group, case, str(index))
+            facts, seen = observe_groups(train_group, case, str(index))
         settings.append(facts)
         tensors |= seen
     return Observation({"settings": settings}, tensors)
-
-
-def _observe_groups(train_group: Callable[..., Any], case: GroupCase, prefix: str) -> tuple[Facts, Tensors]:
-    device = lesson_device()
-    model = case.make_model().to(device)
-    optimizer = torch.optim.SGD(model.parameters(), lr=FP16_LEARNING_RATE)
-    growth_interval = case.growth_interval
-    scaler = torch.amp.GradScaler(device.type, init_scale=case.start_scale, growth_interval=growth_interval)
-    norms, scales = [], []
-    with record_training(model) as record, record_precision(model) as precision:
-        for update in range(len(case.group_sizes)):
-            record.events.append("call")
-            group = _on_device(case.make_group(update), device)
-            with explain_scaler_errors(is_first=not update):
-                norm = train_group(model, F.mse_loss, optimizer, scaler, group, case.max_norm)
-            norms.append(float(require_number(norm, "the norm of the gradient", is_finite=False)))
-            scales.append(scaler.get_scale())
-    formats = sorted({str(weight.dtype).removeprefix("torch.") for weight in model.parameters()})
-    facts = {"norms": norms, "scales": scales, "weight_formats": formats}
-    return record.facts() | precision.facts() | facts, record.tensors(prefix)
 
 
 @make_check("train_two_forms_in_bf16", FORMS_PARAMETERS)
@@ -176,7 +110,7 @@ def check_fp16_on_its_device(train_in_fp16: Callable[..., Any], seed: int) -> Ob
         for case in device_cases(seed):
             model = case.make_model().to(device)
             optimizer = torch.optim.SGD(model.parameters(), lr=FP16_LEARNING_RATE)
-            micro_batches = _on_device(case.make_micro_batches(), device)
+            micro_batches = on_device(case.make_micro_batches(), device)
             with record_training(model) as record, record_precision(model) as precision, explain_scaler_errors():
                 train_in_fp16(model, F.mse_loss, optimizer, micro_batches)
             tensors |= record.tensors(str(len(settings)))
@@ -191,7 +125,7 @@ def check_whole_batch_update(update_within_budget: Callable[..., Any], seed: int
     tensors: Tensors = {}
     for index, case in enumerate(gradient_budget_cases(seed)):
         model = case.make_model().to(lesson_device())
-        batch = _on_device([case.make_batch()], lesson_device())[0]
+        batch = on_device([case.make_batch()], lesson_device())[0]
         with record_training(model) as record, record_precision(model) as precision:
             update_within_budget(model, case.make_optimizer(model), *batch)
         settings.append(record.facts() | precision.facts())
@@ -205,9 +139,20 @@ def check_update_peak(update_within_budget: Callable[..., Any], seed: int) -> Ob
     case = peak_budget_case(seed)
     model = case.make_model().to(lesson_device())
     optimizer = case.make_optimizer(model)
-    batch = _on_device([case.make_batch()], lesson_device())[0]
+    batch = on_device([case.make_batch()], lesson_device())[0]
     block_rows: list[int] = []
-    handle = model.blocks[0].register_forward_hook(lambda _, __, states: block_rows.append(states.shape[0]))
+    events: list[str] = []
+
+    def before_block(_: nn.Module, states: tuple[Tensor, ...]) -> None:
+        is_in_backward = torch._C._current_graph_task_id() != -1
+        block_rows.append(states[0].shape[0])
+        events.append("recomputed" if is_in_backward else "forward")
+
+    head: Any = model.head.weight
+    handles = [
+        model.blocks[0].register_forward_pre_hook(before_block),
+        head.register_post_accumulate_grad_hook(lambda _: events.append("backward")),
+    ]
 
     def step() -> None:
         update_within_budget(model, optimizer, *batch)
@@ -220,9 +165,6 @@ def check_update_peak(update_within_budget: Callable[..., Any], seed: int) -> Ob
             raise
         fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
     finally:
-        handle.remove()
-    return Observation({"block_rows": block_rows, "claims": [claim_of(peak, lesson_device())]})
-
-
-def _on_device(micro_batches: list[MicroBatch], device: torch.device) -> list[MicroBatch]:
-    return [(inputs.to(device), targets.to(device)) for inputs, targets in micro_batches]
+        for handle in handles:
+            handle.remove()
+    return Observation({"block_rows": block_rows, "events": events, "claims": [claim_of(peak, lesson_device())]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -90,7 +91,7 @@ class ScalerCase:
         """Build SGD with momentum: an update with a gradient of zero would still move the weights."""
         if not self.is_grouped:
             return torch.optim.SGD(weights, lr=0.1, momentum=MOMENTUM)
-        groups = [{"params": weights[:2]}, {"params": weights[2:], "lr": 0.01}]
+        groups: list[dict[str, Any]] = [{"params": weights[:2]}, {"params": weights[2:], "lr": 0.01}]
         return torch.optim.SGD(groups, lr=0.1, momentum=MOMENTUM)
 
     def true_gradients(self, update: int) -> list[Tensor]:

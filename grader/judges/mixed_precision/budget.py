@@ -16,6 +16,7 @@ from grader.judges.budget import claimed_peak_bytes, judge_budget
 from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
 from grader.judges.group_gradient import mixture
 from grader.judges.mixed_precision.near import is_near
+from grader.judges.updates import most_forwards_waiting
 from grader.judges.vectors import gradient_at, tensors_of
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
@@ -64,6 +65,12 @@ def _judge_gradient(case: BudgetCase, facts: Mapping[str, Any], tensors: Mapping
         return Verdict("computed_in_16_bit", expected, measured, look_at)
     if not bool(torch.isfinite(seen).all()):
         return Verdict("gradient_not_finite", expected, "NaN or infinity", "a division by zero, or an overflow")
+    return _explain_gradient(case, seen, expected)
+
+
+def _explain_gradient(case: BudgetCase, seen: Tensor, expected: str) -> Verdict:
+    wanted = _gradient(case, case.rows)
+    comparison = compare(seen, wanted)
     measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
     if comparison.residual <= RELATIVE_TOLERANCE:
         measured = f"exactly {comparison.factor:.4g} times that gradient"
@@ -76,6 +83,11 @@ def _judge_gradient(case: BudgetCase, facts: Mapping[str, Any], tensors: Mapping
         measured = f"a gradient whose rows weigh {', '.join(f'{weight:.3g}' for weight in weights)}"
         look_at = "micro-batches with unequal numbers of rows: does every row weigh the same?"
         return Verdict("rows_weighed_unequally", expected, measured, look_at)
+    divisor = case.rows / comparison.factor if comparison.factor else 0.0
+    if comparison.residual <= RELATIVE_TOLERANCE and divisor > 0.5 and abs(divisor - round(divisor)) < 1e-3:
+        measured += f", as after a division by {divisor:.0f}"
+        look_at = f"a division by {divisor:.0f}: how many rows are there in this batch?"
+        return Verdict("divided_by_another_number", expected, measured, look_at)
     if comparison.residual <= RELATIVE_TOLERANCE:
         look_at = f"which division or product leaves a factor of {comparison.factor:.4g}"
         return Verdict("gradient_scaled", expected, measured, look_at)
@@ -126,14 +138,13 @@ def judge_update_peak(observation: Observation, seed: int) -> Verdict:
     (claim,) = observation.facts["claims"]
     peak_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
     baseline = _baseline(case, "cpu" if claim["device"] == "cpu" else "cuda")
-    code, look_at = _explain(case, observation.facts["block_rows"])
+    code, look_at = _explain(case, observation.facts["block_rows"], observation.facts["events"])
     return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
 
 
-def _explain(case: BudgetCase, block_rows: Sequence[int]) -> tuple[str, str]:
-    """Say what keeps a peak high, from how many rows the first block saw, and how often."""
-    at_once, in_one_call = max(block_rows, default=0), sum(block_rows) / 2  # the meter calls twice
-    is_recomputed = in_one_call > case.rows
+def _explain(case: BudgetCase, block_rows: Sequence[int], events: Sequence[str]) -> tuple[str, str]:
+    """Say what keeps a peak high, from how many rows the first block saw at once, and what was recomputed."""
+    at_once, is_recomputed = max(block_rows, default=0), "recomputed" in events
     if at_once < case.rows and not is_recomputed:
         look_at = "one row alone keeps the activations of all blocks: who says that they have to be kept?"
         return "activations_of_all_blocks_kept", look_at
@@ -143,6 +154,8 @@ def _explain(case: BudgetCase, block_rows: Sequence[int]) -> tuple[str, str]:
         return "nothing_saved", "two tools of Part II: each of them alone is not enough here"
     if at_once > 1:
         return "too_many_rows_at_once", f"{at_once} rows run at once: how few can run at once?"
+    if most_forwards_waiting(events) > 1:
+        return "graphs_kept", "a sum of losses keeps what each row needs for its backward: where is it called?"
     return "tensors_kept", "losses, logits or graphs of earlier rows that are still alive, or a recomputation too wide"
 
 

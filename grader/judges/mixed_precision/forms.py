@@ -44,9 +44,11 @@ def judge_trainer_bf16(observation: Observation, seed: int) -> Verdict:
 def _judge_form(observation: Observation, seed: int, form: str) -> Verdict:
     cases = precision_forms_cases(seed)
     for case, facts, calls in _settings(observation, seed):
+        is_trainer = form == "trainer"
         verdict = (
-            _judge_entry(calls, form)
-            or judge_models(_batches(case), facts, calls, is_in_trainer=form == "trainer")
+            (_judge_entry(calls, form) if is_trainer else None)
+            or judge_models(_batches(case), facts, calls, is_in_trainer=is_trainer)
+            or _judge_entry(calls, form)
             or _judge_format(facts, form)
             or judge_backward(facts)
         )
@@ -78,6 +80,9 @@ def _judge_entry(calls: Facts, form: str) -> Verdict | None:
         look_at = "Trainer(...) only prepares: who calls .train()?"
         return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
     expected = "model, optimizer and loader prepared, and backward by the accelerator"
+    if not calls["prepared"]:
+        look_at = "accelerator.prepare and accelerator.backward: the loop is to be Accelerate's"
+        return Verdict("accelerate_not_used", expected, "nothing was prepared", look_at)
     missing = {"model", "optimizer", "loader"} - set(calls["prepared"])
     if missing:
         measured = f"not prepared: {', '.join(sorted(missing))}"
@@ -100,7 +105,8 @@ def _judge_format(facts: Facts, form: str) -> Verdict | None:
         look_at = f"{WHERE[form]}: on a CPU, fp16 is dropped without a word"
         return Verdict(f"{form}_fp16_without_scaler", expected, measured, look_at)
     measured = f"forwards in {', '.join(sorted(FORMAT_NAMES.get(name, str(name)) for name in formats))}"
-    return Verdict(f"{form}_in_another_format", expected, measured, WHERE[form])
+    code = f"{form}_in_float32" if formats == {"float32"} else f"{form}_in_another_format"
+    return Verdict(code, expected, measured, WHERE[form])
 
 
 def _judge_training(case: PrecisionFormsCase, facts: Facts, tensors: Mapping[str, Tensor]) -> Verdict | None:

@@ -51,10 +51,18 @@ def _judge_facts(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
     if not all(facts["is_training"]):
         look_at = "model.eval(): training wants a model in train mode"
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
-    return judge_format(facts, "float16") or judge_backward(facts) or _judge_scaler(case, facts)
+    return _judge_libraries(facts) or judge_format(facts, "float16") or judge_backward(facts) or _judge_scaler(facts)
 
 
-def _judge_scaler(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
+def _judge_libraries(facts: Mapping[str, Any]) -> Verdict | None:
+    if not any(seen["precision"] == "fp16" and not seen["has_scaler"] for seen in facts["accelerators"]):
+        return None
+    look_at = "Accelerate on a CPU: it drops fp16 without a word, so write the region and the scaler yourself"
+    measured = "an fp16 run that saw no scaler: its forwards were float32"
+    return Verdict("fp16_without_scaler", "forwards in fp16, and a scaler", measured, look_at)
+
+
+def _judge_scaler(facts: Mapping[str, Any]) -> Verdict | None:
     expected = f"a GradScaler that is at work for a model on {facts['device']}"
     if not facts["scalers"]:
         return None  # a scaler of the learner's own is judged by its gradients
@@ -76,7 +84,9 @@ def _judge_scaler(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
     return None
 
 
-def _judge_updates(case: DeviceCase, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> tuple[Any, float]:
+def _judge_updates(
+    case: DeviceCase, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]
+) -> tuple[Verdict | None, float]:
     if not is_near(tensors["weights.0"], _first_weights(case), RELATIVE_TOLERANCE):
         raise ValueError("the first weights are not those of the case")
     good = [update for update in range(case.updates) if update != case.overflowing]
@@ -86,31 +96,40 @@ def _judge_updates(case: DeviceCase, facts: Mapping[str, Any], tensors: Mapping[
         if updates <= place:
             look_at = "who steps, and how a step is left out only where a gradient is inf"
             return Verdict("update_missing", f"{len(good)} updates", f"{updates} updates", look_at), worst
-        verdict, error = _judge_gradient(case, number, tensors[f"weights.{place}"], tensors[f"gradient.{place}"])
+        seen = tensors[f"gradient.{place}"]
+        if not bool(torch.isfinite(seen).all()):
+            return _explain_infinity(updates, good), worst
+        verdict, error = _judge_gradient(case, number, tensors[f"weights.{place}"], seen, facts["scaled_losses"])
         if verdict:
             return verdict, worst
         worst = max(worst, error)
     if updates > len(good):
-        look_at = "the update whose gradient is inf: who leaves its step out?"
-        measured = f"{updates} updates, one of them with inf or NaN"
-        return Verdict("not_skipped", f"{len(good)} updates: one gradient exceeds fp16", measured, look_at), worst
+        return _explain_infinity(updates, good), worst
     return _judge_movement(tensors, len(good)), worst
 
 
-def _judge_gradient(case: DeviceCase, number: int, weights: Tensor, seen: Tensor) -> tuple[Verdict | None, float]:
+def _explain_infinity(updates: int, good: Sequence[int]) -> Verdict:
+    expected = f"{len(good)} updates, with finite gradients"
+    if updates > len(good):
+        look_at = "who leaves out the step where a gradient is inf: scaler.step(optimizer) does"
+        return Verdict("not_skipped", expected, f"{updates} updates, one of them with inf or NaN", look_at)
+    look_at = "an update is left out, and it is not the one whose gradient is inf"
+    return Verdict("another_update_skipped", expected, "an update with inf or NaN", look_at)
+
+
+def _judge_gradient(
+    case: DeviceCase, number: int, weights: Tensor, seen: Tensor, scaled_losses: int
+) -> tuple[Verdict | None, float]:
     """Compare layer by layer: the small gradients of the first layers vanish in the norm of all."""
     wanted = _gradient(case, number, weights)
     expected = f"at micro-batch {number} (counted from 0), the gradient of the float32 loss in every layer"
-    if not bool(torch.isfinite(seen).all()):
-        look_at = "a step with inf or NaN, or gradients that were never cleared after one"
-        return Verdict("not_skipped", expected, "a gradient of inf or NaN", look_at), 0.0
     whole = compare(seen, wanted)
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor - 1) > LAYER_TOLERANCE:
         measured = f"{whole.factor:,.4g} times that gradient"
         look_at = "scaled gradients have to be unscaled: scaler.step(optimizer) does it, optimizer.step() does not"
         return Verdict("gradient_scaled", expected, measured, look_at), 0.0
     sizes = [weight.numel() for weight in _model(case).parameters()]
-    layers = list(zip(seen.split(sizes), wanted.split(sizes), strict=True))
+    layers = list(zip(torch.split(seen, sizes), torch.split(wanted, sizes), strict=True))
     errors = [compare(mine, right).relative_error for mine, right in layers]
     if max(errors) <= LAYER_TOLERANCE:
         return None, max(errors)
@@ -119,8 +138,10 @@ def _judge_gradient(case: DeviceCase, number: int, weights: Tensor, seen: Tensor
     if not bool(seen.any()):
         return Verdict("cleared_before_update", expected, "no gradient", "what comes before the step"), 0.0
     if whole.relative_error <= LAYER_TOLERANCE or bool((first == 0).double().mean() > 0.5):
-        look_at = "small gradients become 0 in fp16: is the loss scaled, and far enough?"
-        return Verdict("gradient_underflows", expected, f"{measured} in the first", look_at), 0.0
+        code, look_at = "gradient_underflows", "small gradients become 0 in fp16: who scales the loss?"
+        if scaled_losses:
+            code, look_at = "scale_too_small", "the loss is scaled, and not far enough: with which scale do you begin?"
+        return Verdict(code, expected, f"{measured} in the first", look_at), 0.0
     look_at = "what is left in .grad from the micro-batch before, and what is done to the gradient"
     return Verdict("other_gradient", expected, measured, look_at), 0.0
 

@@ -1,4 +1,4 @@
-"""What a dynamic loss scale does after each update: the rule of torch.amp.GradScaler, and rules that learners follow."""
+"""What a dynamic loss scale does after an update: the rule of torch.amp.GradScaler, and rules that learners follow."""
 
 from __future__ import annotations
 

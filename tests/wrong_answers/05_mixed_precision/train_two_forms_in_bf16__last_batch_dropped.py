@@ -3,7 +3,9 @@
 def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
     accelerator = new_accelerator(mixed_precision="bf16")
     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows, drop_last=True))
+    model, optimizer, loader = accelerator.prepare(
+        accelerate_model, optimizer, DataLoader(dataset, batch_size=rows, drop_last=True)
+    )
     for batch in loader:
         optimizer.zero_grad()
         accelerator.backward(model(**batch).loss)

@@ -9,4 +9,6 @@ def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int,
         accelerator.backward(model(**batch).loss)
         optimizer.step()
     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
-    Trainer(trainer_model, TrainingArguments(**arguments, **(same_run | {"max_grad_norm": 1.0})), train_dataset=dataset).train()
+    Trainer(
+        trainer_model, TrainingArguments(**arguments, **(same_run | {"max_grad_norm": 1.0})), train_dataset=dataset
+    ).train()

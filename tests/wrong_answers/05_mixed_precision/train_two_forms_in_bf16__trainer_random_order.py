@@ -9,4 +9,8 @@ def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int,
         accelerator.backward(model(**batch).loss)
         optimizer.step()
     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
-    Trainer(trainer_model, TrainingArguments(**arguments, **(same_run | {"train_sampling_strategy": "random"})), train_dataset=dataset).train()
+    Trainer(
+        trainer_model,
+        TrainingArguments(**arguments, **(same_run | {"train_sampling_strategy": "random"})),
+        train_dataset=dataset,
+    ).train()
