@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from grader.cases.mixed_precision import PAIRS_LEARNING_RATE, PrecisionFormsCase, precision_forms_cases
-from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judges.equivalence import compare
 from grader.judges.forms import TRAINER_DEFAULTS, count, judge_models, name_form
-from grader.judges.mixed_precision.near import BF16_TOLERANCE, is_near
+from grader.judges.mixed_precision.near import BF16_TOLERANCE, judge_start
 from grader.judges.mixed_precision.regions import judge_backward
 from grader.judges.updates import Reference, judge_updates
 from grader.judges.vectors import gradient_at, tensors_of
@@ -118,6 +118,9 @@ def _judge_training(case: PrecisionFormsCase, facts: Facts, tensors: Mapping[str
     if rows[: len(right)] == right[:1] * len(right) and right[-1] != right[0]:
         look_at = "how many rows a batch has, and where the epoch ends"
         return Verdict("other_rows", f"forwards of {right} rows", f"forwards of {rows} rows", look_at)
+    changed = judge_start(tensors, case.make_model())
+    if changed:
+        return changed
     reference = Reference(len(right), 1, case.rows, PAIRS_LEARNING_RATE, _snapped(case, tensors))
     return judge_updates(facts, tensors, reference)
 
@@ -129,8 +132,6 @@ def _snapped(case: PrecisionFormsCase, tensors: Mapping[str, Tensor]) -> Any:
     """
 
     def gradient(weights: Tensor, number: int) -> Tensor:
-        if not number and not is_near(weights, _first_weights(case), RELATIVE_TOLERANCE):
-            raise ValueError("the first weights are not those of the case")
         wanted, seen = _bf16_gradient(case, weights, number), tensors[f"gradient.{number}"]
         comparison = compare(seen, wanted)
         if comparison.relative_error <= BF16_TOLERANCE:
@@ -138,10 +139,6 @@ def _snapped(case: PrecisionFormsCase, tensors: Mapping[str, Tensor]) -> Any:
         return seen / comparison.factor if comparison.residual <= BF16_TOLERANCE and comparison.factor > 0 else wanted
 
     return gradient
-
-
-def _first_weights(case: PrecisionFormsCase) -> Tensor:
-    return torch.cat([weight.detach().flatten() for weight in case.make_model().parameters()])
 
 
 @lru_cache(maxsize=4)

@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.cases.mixed_precision import FP16_LEARNING_RATE, DeviceCase, device_cases
-from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
-from grader.judges.mixed_precision.near import is_near
+from grader.judges.equivalence import compare
+from grader.judges.mixed_precision.near import judge_movement, judge_start
 from grader.judges.mixed_precision.regions import judge_backward, judge_format
 from grader.judges.vectors import gradient_at, tensors_of
 from grader.observation import Observation
@@ -87,8 +87,9 @@ def _judge_scaler(facts: Mapping[str, Any]) -> Verdict | None:
 def _judge_updates(
     case: DeviceCase, facts: Mapping[str, Any], tensors: Mapping[str, Tensor]
 ) -> tuple[Verdict | None, float]:
-    if not is_near(tensors["weights.0"], _first_weights(case), RELATIVE_TOLERANCE):
-        raise ValueError("the first weights are not those of the case")
+    changed = judge_start(tensors, case.make_model())
+    if changed:
+        return changed, 0.0
     good = [update for update in range(case.updates) if update != case.overflowing]
     updates = facts["events"].count("update")
     worst = 0.0
@@ -105,7 +106,8 @@ def _judge_updates(
         worst = max(worst, error)
     if updates > len(good):
         return _explain_infinity(updates, good), worst
-    return _judge_movement(tensors, len(good)), worst
+    movements = (judge_movement(tensors, place, FP16_LEARNING_RATE, f"update {place}") for place in range(len(good)))
+    return next(filter(None, movements), None), worst
 
 
 def _explain_infinity(updates: int, good: Sequence[int]) -> Verdict:
@@ -146,25 +148,9 @@ def _judge_gradient(
     return Verdict("other_gradient", expected, measured, look_at), 0.0
 
 
-def _judge_movement(tensors: Mapping[str, Tensor], updates: int) -> Verdict | None:
-    for update in range(updates):
-        moved = tensors[f"weights.{update}"] - tensors[f"weights.{update + 1}"]
-        wanted = FP16_LEARNING_RATE * tensors[f"gradient.{update}"]
-        rounding = 2**-23 * float(torch.linalg.vector_norm(tensors[f"weights.{update}"]))
-        missed = float(torch.linalg.vector_norm(moved - wanted))
-        if not missed <= rounding + RELATIVE_TOLERANCE * float(torch.linalg.vector_norm(wanted)):
-            look_at = "the weights are the optimizer's: which of your lines changes them besides?"
-            return Verdict("weights_changed", "weights that the optimizer moves", "other weights", look_at)
-    return None
-
-
 @lru_cache(maxsize=4)
 def _model(case: DeviceCase) -> nn.Sequential:
     return case.make_model()
-
-
-def _first_weights(case: DeviceCase) -> Tensor:
-    return torch.cat([weight.detach().flatten() for weight in case.make_model().parameters()])
 
 
 def _gradient(case: DeviceCase, number: int, weights: Tensor) -> Tensor:

@@ -13,9 +13,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.cases.mixed_precision import FP16_LEARNING_RATE, GroupCase, group_cases
-from grader.judges.equivalence import RELATIVE_TOLERANCE
 from grader.judges.mixed_precision.group_mistakes import Group, explain_gradient, explain_norm
-from grader.judges.mixed_precision.near import FP16_TOLERANCE, is_near
+from grader.judges.mixed_precision.near import FP16_TOLERANCE, judge_movement, judge_start
 from grader.judges.mixed_precision.regions import judge_regions
 from grader.judges.mixed_precision.scale_rules import fold, right_rule
 from grader.judges.updates import most_forwards_waiting
@@ -65,6 +64,7 @@ def judge_clipped_updates(observation: Observation, seed: int) -> Verdict:
 def _judge_run(run: _Run) -> Verdict | None:
     sizes = run.case.group_sizes
     verdict = judge_regions(run.facts, sum(sizes), run.case.rows, "float16")
+    verdict = verdict or judge_start(run.tensors, run.case.make_model())
     if verdict:
         return verdict
     updates = 0
@@ -105,7 +105,7 @@ def _judge_update(run: _Run, number: int, events: Sequence[str], updates: int) -
     return (
         explain_gradient(group, run.case.max_norm, name)
         or explain_norm(group, run.case.max_norm, float(run.facts["norms"][number]), name)
-        or _judge_movement(run, updates, name)
+        or judge_movement(run.tensors, updates, FP16_LEARNING_RATE, name)
         or _judge_scale(run, number)
     )
 
@@ -154,29 +154,14 @@ def _judge_scale(run: _Run, number: int) -> Verdict | None:
     return Verdict("other_scale", expected, measured, look_at)
 
 
-def _judge_movement(run: _Run, updates: int, name: str) -> Verdict | None:
-    weights = run.tensors[f"weights.{updates}"]
-    moved = weights - run.tensors[f"weights.{updates + 1}"]
-    wanted = FP16_LEARNING_RATE * run.tensors[f"gradient.{updates}"]
-    rounding = 2**-23 * float(torch.linalg.vector_norm(weights))
-    missed = float(torch.linalg.vector_norm(moved - wanted))
-    if missed <= rounding + RELATIVE_TOLERANCE * float(torch.linalg.vector_norm(wanted)):
-        return None
-    look_at = "the weights are the optimizer's: which of your lines changes them besides?"
-    return Verdict("weights_changed", f"weights that the step of {name} moves, and nothing else", "others", look_at)
-
-
 def _group(run: _Run, number: int, updates: int) -> Group:
-    start = run.tensors["weights.0"]
-    if not is_near(start, _first_weights(run.case), RELATIVE_TOLERANCE):
-        raise ValueError("the first weights are not those of the case")
     scale = fold(
         right_rule,
         run.case.start_scale,
         run.case.growth_interval,
         [update in run.case.overflowing for update in range(number)],
     )
-    previous = run.tensors[f"gradient.{updates - 1}"] if updates else torch.zeros_like(start)
+    previous = run.tensors[f"gradient.{updates - 1}"] if updates else torch.zeros_like(run.tensors["weights.0"])
     parts = [
         _gradient(run.case, number, index, run.tensors[f"weights.{updates}"])
         for index in range(run.case.group_sizes[number])
@@ -187,10 +172,6 @@ def _group(run: _Run, number: int, updates: int) -> Group:
 @lru_cache(maxsize=4)
 def _model(case: GroupCase) -> nn.Sequential:
     return case.make_model()
-
-
-def _first_weights(case: GroupCase) -> Tensor:
-    return torch.cat([weight.detach().flatten() for weight in case.make_model().parameters()])
 
 
 def _gradient(case: GroupCase, number: int, index: int, weights: Tensor) -> Tensor:
