@@ -73,8 +73,8 @@ for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 24)), (torch.bfloat16, (
 # A scale of 2**16 brings all of it back. A scale of 2**24 is too much: numbers above 65,504 become inf. And bf16
 # needs no scale at all. It has the exponents of float32, and pays with precision.
 #
-# The picture sorts the gradients by size. Left of 2**-24, fp16 has nothing. The scale moves everything 16 places to
-# the right.
+# The picture sorts the gradients by size. Left of 2**-24, fp16 has nothing; what is just below rounds up to it. The
+# scale moves everything 16 places to the right.
 
 
 # %%

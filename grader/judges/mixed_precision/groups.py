@@ -67,8 +67,10 @@ def _judge_run(run: _Run) -> Verdict | None:
     verdict = verdict or judge_start(run.tensors, run.case.make_model())
     if verdict:
         return verdict
-    updates = 0
-    for number, events in enumerate(run.calls):
+    calls, updates = run.calls, 0
+    if len(calls) != len(sizes):
+        raise ValueError(f"{len(calls)} calls for {len(sizes)} groups")
+    for number, events in enumerate(calls):
         verdict = _judge_forwards(run, number, events) or _judge_update(run, number, events, updates)
         if verdict:
             return verdict
