@@ -30,6 +30,16 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
+    "grader.checks.mixed_precision": (
+        "check_accelerate_bf16",
+        "check_clipped_updates",
+        "check_fp16_on_its_device",
+        "check_predicted_scale",
+        "check_scaled_updates",
+        "check_trainer_bf16",
+        "check_update_peak",
+        "check_whole_batch_update",
+    ),
     "grader.checks.number_formats": (
         "check_chosen_format",
         "check_compensated_sum",

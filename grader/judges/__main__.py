@@ -31,7 +31,12 @@ PROVOKED = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeEr
 
 # The checks that let a NaN through to their judge, which tells where it comes from. Any other check refuses it in the
 # kernel, and a comparison with NaN would pass where "larger than" is asked.
-MAY_BE_NON_FINITE = {"check_relative_distance", "check_token_gradients"}
+MAY_BE_NON_FINITE = {
+    "check_clipped_updates",
+    "check_relative_distance",
+    "check_scaled_updates",
+    "check_token_gradients",
+}
 
 
 def answer(request: Mapping[str, Any]) -> dict[str, Any]:

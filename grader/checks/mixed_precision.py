@@ -1,0 +1,170 @@
+"""Observations of lesson 05: mixed precision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader.cases.mixed_precision import (
+    FP16_LEARNING_RATE,
+    PAIRS_LEARNING_RATE,
+    device_cases,
+    gradient_budget_cases,
+    group_cases,
+    peak_budget_case,
+    precision_forms_cases,
+    scale_cases,
+    scaler_cases,
+)
+from grader.checks.by_hand import refuse_libraries
+from grader.checks.claims import claim_of, measure_claimed_peak
+from grader.checks.contract import fail, require_number
+from grader.checks.library_calls import record_library_calls
+from grader.checks.precision import fresh_accelerate_state, record_precision
+from grader.checks.recording import record_training
+from grader.checks.running import make_check
+from grader.checks.scaler_errors import explain_scaler_errors, refuse_library_scaler
+from grader.checks.scaler_runs import Facts, Tensors, observe_groups, observe_scaler, on_device
+from grader.device import lesson_device
+from grader.observation import Observation
+
+GROUP_PARAMETERS = ("model", "loss_function", "optimizer", "scaler", "micro_batches", "max_norm")
+FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate")
+BUDGET_PARAMETERS = ("model", "optimizer", "tokens", "targets")
+
+
+@make_check("predict_scale", ("start_scale", "growth_interval", "found_inf"))
+def check_predicted_scale(predict_scale: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the scale after every update of four histories."""
+    predicted = []
+    for case in scale_cases(seed):
+        answer = predict_scale(case.start_scale, case.growth_interval, list(case.found_inf))
+        predicted.append(require_number(answer, "the scale"))
+    return Observation({"predicted_scales": predicted})
+
+
+@make_check("scaled_update", ("scaler", "optimizer"))
+def check_scaled_updates(scaled_update: Callable[..., Any], seed: int) -> Observation:
+    """Hand scaled gradients to a learner's scaler, update by update."""
+    settings: list[Facts] = []
+    tensors: Tensors = {}
+    for index, case in enumerate(scaler_cases(seed)):
+        with refuse_library_scaler():
+            facts, seen = observe_scaler(scaled_update, case)
+        settings.append(facts)
+        tensors |= {f"{index}.{name}": tensor for name, tensor in seen.items()}
+    return Observation({"settings": settings}, tensors)
+
+
+@make_check("train_group", GROUP_PARAMETERS)
+def check_clipped_updates(train_group: Callable[..., Any], seed: int) -> Observation:
+    """Train two small models in fp16, group by group, with updates that overflow."""
+    settings: list[Facts] = []
+    tensors: Tensors = {}
+    for index, case in enumerate(group_cases(seed)):
+        with refuse_libraries(is_accelerate_refused=True):
+            facts, seen = observe_groups(train_group, case, str(index))
+        settings.append(facts)
+        tensors |= seen
+    return Observation({"settings": settings}, tensors)
+
+
+@make_check("train_two_forms_in_bf16", FORMS_PARAMETERS)
+def check_accelerate_bf16(train_two_forms_in_bf16: Callable[..., Any], seed: int) -> Observation:
+    """Train in two forms and watch the first."""
+    return _observe_forms(train_two_forms_in_bf16, seed, watched=0)
+
+
+@make_check("train_two_forms_in_bf16", FORMS_PARAMETERS)
+def check_trainer_bf16(train_two_forms_in_bf16: Callable[..., Any], seed: int) -> Observation:
+    """Train in two forms and watch the second."""
+    return _observe_forms(train_two_forms_in_bf16, seed, watched=1)
+
+
+def _observe_forms(train: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+    settings: list[Facts] = []
+    calls: list[Any] = []
+    tensors: Tensors = {}
+    for index, case in enumerate(precision_forms_cases(seed)):
+        models = [case.make_model().to(lesson_device()) for _ in range(2)]
+        model = models[watched]
+        with fresh_accelerate_state(), record_training(model) as record, record_precision(model) as precision:
+            with record_library_calls(record) as called:
+                train(*models, case.make_dataset(), case.rows, PAIRS_LEARNING_RATE)
+        settings.append(record.facts() | precision.facts())
+        calls.append(called)
+        tensors |= record.tensors(str(index))
+    return Observation({"settings": settings, "calls": calls}, tensors)
+
+
+@make_check("train_in_fp16", ("model", "loss_function", "optimizer", "micro_batches"))
+def check_fp16_on_its_device(train_in_fp16: Callable[..., Any], seed: int) -> Observation:
+    """Train a deep chain in fp16 on the CPU, and on the lesson's device where that is another one."""
+    settings: list[Facts] = []
+    tensors: Tensors = {}
+    for device in dict.fromkeys((torch.device("cpu"), lesson_device())):
+        for case in device_cases(seed):
+            model = case.make_model().to(device)
+            optimizer = torch.optim.SGD(model.parameters(), lr=FP16_LEARNING_RATE)
+            micro_batches = on_device(case.make_micro_batches(), device)
+            with record_training(model) as record, record_precision(model) as precision, explain_scaler_errors():
+                train_in_fp16(model, F.mse_loss, optimizer, micro_batches)
+            tensors |= record.tensors(str(len(settings)))
+            settings.append(record.facts() | precision.facts() | {"device": device.type})
+    return Observation({"settings": settings}, tensors)
+
+
+@make_check("update_within_budget", BUDGET_PARAMETERS)
+def check_whole_batch_update(update_within_budget: Callable[..., Any], seed: int) -> Observation:
+    """Make one update of two small language models."""
+    settings: list[Facts] = []
+    tensors: Tensors = {}
+    for index, case in enumerate(gradient_budget_cases(seed)):
+        model = case.make_model().to(lesson_device())
+        batch = on_device([case.make_batch()], lesson_device())[0]
+        with record_training(model) as record, record_precision(model) as precision:
+            update_within_budget(model, case.make_optimizer(model), *batch)
+        settings.append(record.facts() | precision.facts())
+        tensors |= record.tensors(str(index))
+    return Observation({"settings": settings}, tensors)
+
+
+@make_check("update_within_budget", BUDGET_PARAMETERS)
+def check_update_peak(update_within_budget: Callable[..., Any], seed: int) -> Observation:
+    """Measure the peak of one update of a language model."""
+    case = peak_budget_case(seed)
+    model = case.make_model().to(lesson_device())
+    optimizer = case.make_optimizer(model)
+    batch = on_device([case.make_batch()], lesson_device())[0]
+    block_rows: list[int] = []
+    events: list[str] = []
+
+    def before_block(_: nn.Module, states: tuple[Tensor, ...]) -> None:
+        is_in_backward = torch._C._current_graph_task_id() != -1
+        block_rows.append(states[0].shape[0])
+        events.append("recomputed" if is_in_backward else "forward")
+
+    head: Any = model.head.weight
+    handles = [
+        model.blocks[0].register_forward_pre_hook(before_block),
+        head.register_post_accumulate_grad_hook(lambda _: events.append("backward")),
+    ]
+
+    def step() -> None:
+        update_within_budget(model, optimizer, *batch)
+        optimizer.zero_grad()
+
+    try:
+        peak = measure_claimed_peak(step, model=model, optimizer=optimizer, inputs=batch)
+    except ValueError as error:
+        if "more memory" not in str(error):
+            raise
+        fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
+    finally:
+        for handle in handles:
+            handle.remove()
+    return Observation({"block_rows": block_rows, "events": events, "claims": [claim_of(peak, lesson_device())]})

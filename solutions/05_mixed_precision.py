@@ -1,0 +1,936 @@
+# %% [markdown]
+# # 5. Mixed precision
+#
+# You train in 16 bit without losing small gradients or large ones, and you measure when that saves memory.
+#
+# 60 min (estimated) · CPU is enough · after lessons 02 to 04
+
+# %% [markdown]
+# **You will be able to**
+# - predict the loss scale after any history of overflows;
+# - complete a dynamic loss scaler that equals PyTorch's, update by update;
+# - write an fp16 update that unscales, clips and skips, in this order.
+
+# %% tags=["given"]
+import torch
+import torch.nn.functional as F
+
+from grader import (
+    check_predicted_scale,
+    device_name,
+    draw_curves,
+    lesson_autocast_dtype,
+    lesson_device,
+    look,
+    make_chain,
+)
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}; autocast in {lesson_autocast_dtype()}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Lesson 04: what are fp16's largest number and its smallest above zero?</summary>
+# 65,504 and 2**-24, about 6e-8. Numbers that round to more are inf, numbers below half of the smallest are 0.
+# </details>
+# <details><summary>Lesson 02: what is the loss of a micro-batch divided by?</summary>
+# By the number of micro-batches in its own group.
+# </details>
+
+# %% [markdown]
+# **The problem.** The model is a chain of 10 blocks. Most of its gradients are smaller than 2**-24. In float32 that is
+# a number like any other. In fp16 it is zero.
+#
+# So how many gradients are left when you train in fp16? The next cell counts the zeros. Then it multiplies the loss
+# by a **scale** before `backward()`, and counts again: every gradient is multiplied by the same number.
+
+# %% tags=["given"]
+torch.manual_seed(0)
+deep = make_chain(10, 64, 256).to(device)
+inputs, targets = torch.randn(64, 64, device=device), torch.randn(64, 64, device=device)  # [rows, width] each
+
+
+def scaled_gradient(dtype: torch.dtype, scale: float) -> torch.Tensor:
+    """All gradients of scale times the loss in one vector; the forward runs under autocast."""
+    deep.zero_grad()
+    with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        loss = F.mse_loss(deep(inputs), targets)
+    (scale * loss).backward()
+    return torch.cat([parameter.grad.flatten() for parameter in deep.parameters()])
+
+
+# %%
+for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (0,))):
+    for exponent in exponents:
+        gradient = scaled_gradient(dtype, 2.0**exponent)
+        zeros, infinite = (gradient == 0).float().mean(), (~gradient.isfinite()).float().mean()
+        print(f"{dtype!s:<15} scale 2**{exponent:<2}  zeros {zeros:5.1%}   inf or NaN {infinite:5.1%}")
+
+# %% [markdown]
+# More than half of the gradient is zero. There is no error, and the loss looks fine: the last layers still learn.
+#
+# A scale of 2**16 brings nearly all of it back. A scale of 2**26 is too much: numbers above 65,504 become inf, and what
+# is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays with
+# precision.
+#
+# The picture sorts the gradients by size. Left of 2**-24, fp16 has nothing; what is just below rounds up to it. The
+# scale moves everything 16 places to the right.
+
+
+# %%
+def share_by_exponent(gradient: torch.Tensor) -> list[float]:
+    """Percent of all numbers that lie in each bin of four powers of two; zeros lie in none."""
+    exponents = gradient[gradient.isfinite() & (gradient != 0)].abs().log2().floor()
+    return [float(((exponents >= low) & (exponents < low + 4)).sum() / gradient.numel()) * 100 for low in bins]
+
+
+bins = range(-44, 16, 4)
+curves = {
+    "float32, scale 1": share_by_exponent(scaled_gradient(torch.float32, 1.0)),
+    "fp16, scale 1": share_by_exponent(scaled_gradient(torch.float16, 1.0)),
+    "fp16, scale 2**16": share_by_exponent(scaled_gradient(torch.float16, 2.0**16)),
+}
+title = "Gradients by size, chain of 10 blocks"
+draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label="% of all gradients")
+
+# %% [markdown]
+# ## Predict: the scale after a history
+#
+# Which scale is right? It changes during training, so a **dynamic loss scaler** searches all the time. It tries as
+# large a scale as it can, by three rules:
+#
+# 1. A gradient is inf or NaN: **skip** this update, and halve the scale (*back-off*).
+# 2. `growth_interval` good updates **in a row**: double the scale (*growth*).
+# 3. After either, the count of good updates begins again at 0.
+#
+# PyTorch begins at 65,536, and grows after 2,000.
+
+# %% [markdown]
+# *Contract.* `found_inf` has one truth value for each update, in order: whether a gradient was inf or NaN. Return the
+# scale that the **next** update will use. It is judged after every update of four histories. One of them is in the
+# next cell but one: infinities at updates 2 and 9, counted from 0, with growth after 4.
+
+
+# %% exercise="predict_scale"
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    """Loss scale after a history of updates.
+
+    Args:
+        start_scale: Scale of the first update.
+        growth_interval: Good updates in a row after which the scale doubles.
+        found_inf: For each update, whether a gradient was inf or NaN; may be empty.
+
+    Returns:
+        The scale after the last update.
+    """
+    ### BEGIN SOLUTION
+    scale, good_updates = start_scale, 0
+    for is_inf in found_inf:
+        good_updates = 0 if is_inf else good_updates + 1
+        if is_inf:
+            scale /= 2
+        elif good_updates == growth_interval:
+            scale, good_updates = scale * 2, 0
+    return scale
+    ### END SOLUTION
+
+
+# %%
+history = [update in (2, 9) for update in range(14)]
+look(predict_scale, 65536.0, 4, history)
+
+# %% check="check_predicted_scale" points=2
+check_predicted_scale(predict_scale)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write the history as a row of letters, g and i, and the count of good updates below each letter.<br>
+# Then: two things are remembered from one update to the next. What does each letter do to both?
+# </details>
+
+# %% [markdown]
+# **Run.** Now PyTorch's own scaler, `torch.amp.GradScaler`, through the same history. A scaler is made **for a
+# device**. `scale` multiplies. `step` divides the gradients, looks for inf, and steps or skips. `update` adjusts the
+# scale.
+
+# %%
+weight = torch.nn.Parameter(torch.ones(3, device=device))
+sgd = torch.optim.SGD([weight], lr=0.1)
+scaler = torch.amp.GradScaler(device.type, init_scale=65536.0, growth_interval=4)
+for update, is_inf in enumerate(history):
+    sgd.zero_grad()
+    loss = weight.sum() * (float("inf") if is_inf else 1.0)
+    scaler.scale(loss).backward()
+    scaler.step(sgd)
+    scaler.update()
+    predicted = look(predict_scale, 65536.0, 4, history[: update + 1]) if update == 13 else None
+    beside = f"   predicted {predicted:,.0f}" if predicted else ""
+    print(f"update {update:>2}  {'inf ' if is_inf else 'good'}  scale {scaler.get_scale():>7,.0f}{beside}")
+
+# %% [markdown]
+# **Investigate.** After the inf at 2 the scale is 32,768, and the count is 0. Updates 3, 4, 5 and 6 are good, so it
+# doubles after 6. A count that went on through the inf would double it after 4.
+#
+# In words: *the scale is the largest power of two that has not overflowed lately.* An overflow now and then is normal,
+# and costs one update.
+#
+# **Names.** *Loss scaling*, static or *dynamic*; `GradScaler`, *AMP* for autocast with a scaler. A gradient that
+# becomes 0 *underflows*, one that becomes inf *overflows*.
+
+# %% [markdown]
+# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher,
+# lower or at the same place?
+#
+# <details><summary>Answer</summary>
+# Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
+# doublings remain.
+# </details>
+
+# %% [markdown]
+# ## Complete: a dynamic loss scaler
+#
+# A worked example first: a **static** scale, by hand. Three lines more than a plain update: multiply the loss, divide
+# the gradients, then step. The division is exact, since the scale is a power of two.
+
+# %% tags=["given"]
+from types import SimpleNamespace
+
+from grader import check_scaled_updates
+
+
+# %%
+def static_update(scale, optimizer):
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    for parameter in parameters:
+        parameter.grad /= scale
+    optimizer.step()
+
+
+plain, scaled = make_chain(2, 8, 32).to(device), make_chain(2, 8, 32).to(device)
+for model, scale in ((plain, 1.0), (scaled, 2.0**10)):
+    loss = model(torch.ones(4, 8, device=device)).square().mean()
+    (scale * loss).backward()
+    static_update(scale, torch.optim.SGD(model.parameters(), lr=0.1))
+same = all(torch.equal(a, b) for a, b in zip(plain.parameters(), scaled.parameters(), strict=True))
+print(f"same weights as without a scale: {same}")
+
+# %% [markdown]
+# **Exercise.** Complete the dynamic scaler. It is called after `backward()`, when `.grad` holds the **scaled**
+# gradients.
+#
+# *Contract.* `scaler` has three attributes: `scale`, `growth_interval`, and `good_updates`, the count. When all
+# gradients are finite, divide them by the scale in place and step once. Otherwise step not at all: a single NaN that
+# reaches a weight stays there. Then adjust `scaler` by the three rules. The last lines already double the scale.
+#
+# It is judged against `torch.amp.GradScaler` over whole histories: scale, gradients and weights after every update.
+# The optimizer has momentum.
+
+
+# %% exercise="scaled_update"
+def scaled_update(scaler, optimizer) -> None:
+    """Unscale the gradients and update the weights, or skip the update; then adjust the scale.
+
+    Args:
+        scaler: Has `scale`, `growth_interval` and `good_updates`; is changed in place.
+        optimizer: Its parameters hold scaled gradients; some may have none.
+    """
+    everything = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    parameters = [parameter for parameter in everything if parameter.grad is not None]
+    is_finite = all(bool(parameter.grad.isfinite().all()) for parameter in parameters)
+    ### BEGIN SOLUTION
+    if is_finite:
+        for parameter in parameters:
+            parameter.grad /= scaler.scale
+        optimizer.step()
+        scaler.good_updates += 1
+    else:
+        scaler.scale /= 2
+        scaler.good_updates = 0
+    ### END SOLUTION
+    if scaler.good_updates == scaler.growth_interval:
+        scaler.scale *= 2
+        scaler.good_updates = 0
+
+
+# %%
+def show_scales():
+    own = SimpleNamespace(scale=65536.0, growth_interval=2, good_updates=0)
+    optimizer = torch.optim.SGD(deep.parameters(), lr=0.01)
+    scales = []
+    for update in range(8):
+        scaled_gradient(torch.float16, own.scale * (1e6 if update == 5 else 1.0))
+        scaled_update(own, optimizer)
+        scales.append(own.scale)
+    return scales
+
+
+look(show_scales)
+
+# %% check="check_scaled_updates" points=3
+check_scaled_updates(scaled_update)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: two branches. In which of them may a weight change?<br>
+# Then: in the branch without a step, which two attributes of the scaler change? In the other one, which line comes
+# before the step, and for which parameters?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why skip, instead of setting inf to 0 and stepping?</summary>
+# The other gradients of that backward are wrong too, and momentum, decay and Adam's moments would move the weights
+# even for a gradient of 0.
+# </details>
+#
+# **bf16 needs no scaler.** It underflows where float32 does. `GradScaler(device.type, enabled=False)` lets one loop
+# serve both formats: its `scale` returns the loss as it is, and its `step` steps.
+
+# %% [markdown]
+# ## What autocast does
+#
+# `torch.autocast` changes no weight. Inside its region, each operator looks at a list. Matrix products cast their
+# inputs to 16 bit. Operators that need range or precision cast theirs to float32. All others take what comes. The
+# next cell shows the format of the result.
+
+# %%
+x = torch.randn(8, 8, device=device)  # float32
+layer, norm = torch.nn.Linear(8, 8).to(device), torch.nn.LayerNorm(8).to(device)
+operators = {
+    "x @ x": lambda: x @ x,
+    "Linear(x)": lambda: layer(x),
+    "GELU(Linear(x))": lambda: F.gelu(layer(x)),
+    "Linear(x) + x": lambda: layer(x) + x,
+    "softmax(Linear(x))": lambda: layer(x).softmax(dim=-1),
+    "LayerNorm(Linear(x))": lambda: norm(layer(x)),
+    "mse_loss(Linear(x), x)": lambda: F.mse_loss(layer(x), x),
+    "exp(Linear(x))": lambda: layer(x).exp(),
+}
+for name, run in operators.items():
+    with torch.autocast(device.type, lesson_autocast_dtype()):
+        print(f"{name:<23} {str(run().dtype).removeprefix('torch.')}")
+print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}")
+
+# %% [markdown]
+# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bit; on CUDA they return float32. The
+# loss is float32 on both. A 16-bit number plus a float32 one is float32: a residual stream that begins in float32
+# stays there.
+#
+# Two rules for the region:
+#
+# - It holds the **forward and the loss**. Backward stays outside: each of its operators runs in the format of its
+#   forward.
+# - The weights stay float32. Their 16-bit copies are made once per region, and kept until it ends, so that a weight
+#   used twice is cast once.
+
+# %% [markdown]
+# ## Write: unscale, clip, skip
+#
+# Clipping limits the norm of the gradient. But of which gradient? The next cell has a true gradient of norm 3, a
+# scale of 65,536, and a largest norm of 1.
+
+# %% tags=["given"]
+from grader import check_clipped_updates
+
+# %%
+for order in ("clip, then unscale", "unscale, then clip"):
+    weight = torch.nn.Parameter(torch.ones(9, device=device))
+    sgd = torch.optim.SGD([weight], lr=1.0)
+    scaler = torch.amp.GradScaler(device.type, init_scale=65536.0)
+    scaler.scale(weight.sum()).backward()
+    if order.startswith("unscale"):
+        scaler.unscale_(sgd)
+    norm = torch.nn.utils.clip_grad_norm_([weight], 1.0)
+    scaler.step(sgd)  # unscales, unless that is done
+    scaler.update()
+    print(f"{order}: norm {norm:>9,.0f}, the weights move by {(1 - weight.detach()).norm():.2g}")
+
+# %% [markdown]
+# The first order clips the scaled gradient of norm 196,608 to 1, and then divides it by 65,536. The step is 65,536
+# times too small. Nothing warns: it looks like a model that does not learn.
+#
+# So the order is: `unscale_`, clip, `step`, `update`. `unscale_` divides the gradients and remembers whether one was
+# inf. `step` then does not divide again. Each of the four comes **once for each update**, whatever the number of
+# backwards before it.
+
+# %% [markdown]
+# **Exercise.** Write one update in fp16 from a **group of micro-batches**, as in lesson 02.
+#
+# *Contract.* Forward and loss run under autocast in `torch.float16`, on the device of the inputs. Each micro-batch
+# runs forward and backward before the next begins, through the `scaler` that you are given. The gradient is that of
+# the mean loss of the group, unscaled, then clipped to `max_norm`. The scaler decides about the step, and is updated
+# once. Gradients may be left from the group before.
+#
+# Return the norm of the unscaled gradient **before** the clipping; where the update is skipped, it is inf or NaN.
+#
+# It is judged update by update, with overflows among them, and with groups of unequal sizes.
+
+
+# %% exercise="train_group"
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    """Make one fp16 update from a group of equal micro-batches.
+
+    Args:
+        model: Called on inputs [rows, features]; its weights are float32.
+        loss_function: Takes (outputs, targets) and returns the mean over the rows.
+        optimizer: Holds the parameters of the model.
+        scaler: A torch.amp.GradScaler for the device of the model; is kept from one group to the next.
+        micro_batches: (inputs, targets) pairs with equal numbers of rows.
+        max_norm: The largest norm that the gradient keeps.
+
+    Returns:
+        The norm of the unscaled gradient, before clipping.
+    """
+    ### BEGIN SOLUTION
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()
+    ### END SOLUTION
+
+
+# %%
+def show_norms():
+    small = make_chain(1, 8, 32).to(device)
+    optimizer = torch.optim.SGD(small.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler(device.type, init_scale=1024.0, growth_interval=2)
+    for size in (1.0, 10.0, 1e6, 10.0, 1.0):
+        group = [(torch.randn(4, 8, device=device), size * torch.ones(4, 8, device=device)) for _ in range(2)]
+        norm = train_group(small, F.mse_loss, optimizer, scaler, group, 1.0)
+        print(f"targets of {size:>11,.0f}: norm {norm:.3g}, scale after it {scaler.get_scale():,.0f}")
+
+
+look(show_norms)
+
+# %% check="check_clipped_updates" points=4
+check_clipped_updates(train_group)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: sort the calls by how often they come: once for each micro-batch, or once for each group.<br>
+# Then: what ends the autocast region, and which of the scaler's calls stands inside the loop?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does unscale_ come once for a whole group?</summary>
+# backward() adds scaled gradients, and the sum of all of them carries the scale once.
+# </details>
+#
+# **Modify.** In the cell with `show_norms`, change the first scale to `2.0**40`. Before you run it: what is printed
+# for the first groups?
+#
+# <details><summary>Answer</summary>
+# NaN or inf, and a scale that is halved each time: five groups are not enough to come down. That is why training logs
+# with fp16 begin with a few skipped updates.
+# </details>
+
+# %% [markdown]
+# ## When it saves memory, and when not
+#
+# Autocast halves the **activations** that are made in 16 bit. Gradients, optimizer state and weights stay float32.
+# And it adds the 16-bit copies of the weights: backward needs them, so they live until it is done.
+#
+# Before you run the next cell: for a batch of 32 rows, does the peak rise, fall or stay? A forecast with the CPU's
+# operators is the measurement, to the byte (lesson 01), and takes no time for 4,096 rows.
+
+# %%
+from grader import MIB, draw_bars, forecast_peak_memory, measure_peak_memory
+
+
+def make_update(batch: int, dtype: torch.dtype | None, place: torch.device | str = "cpu") -> dict:
+    """One AdamW update of a chain, under autocast where a dtype is given."""
+    model = make_chain(16, 256, 1024).to(place)
+    optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
+    rows = torch.randn(batch, 256, device=place)  # [batch, width]
+
+    def step():
+        optimizer.zero_grad()
+        with torch.autocast(rows.device.type, dtype, enabled=dtype is not None):
+            loss = model(rows).square().mean()
+        loss.backward()
+        optimizer.step()
+
+    return {"step": step, "model": model, "optimizer": optimizer, "inputs": rows}
+
+
+# %%
+for batch in (32, 512, 4096):
+    peaks = [
+        forecast_peak_memory(lambda batch=batch, dtype=dtype: make_update(batch, dtype), operators="cpu").peak_bytes
+        for dtype in (None, torch.bfloat16)
+    ]
+    print(f"{batch:>5} rows: float32 {peaks[0] / MIB:>6.1f} MiB, autocast {peaks[1] / MIB:>6.1f} MiB")
+
+# %%
+formats = {"float32": None, "autocast": lesson_autocast_dtype()}
+measured = {name: measure_peak_memory(**make_update(512, dtype, device)) for name, dtype in formats.items()}
+draw_bars(measured, title="Peak of one update, batch of 512")
+
+# %% [markdown]
+# With 32 rows nothing is saved: the peak lies in the update, where no activation is alive. With 512 rows the
+# activations fall from 72 MiB to half, 36 MiB, and 16 MiB of weight copies come on top: half of the 32 MiB of
+# parameters. With 4,096 rows only the half counts.
+#
+# In words: *autocast saves half of the activations, less half of the parameters.* The two meet where activations and
+# parameters are equally large.
+#
+# <details><summary>Explain in one sentence: when does autocast cost memory?</summary>
+# With few activations, as in batch 1 with checkpointing: the 16-bit copies of the weights are then larger than what
+# the activations save.
+# </details>
+
+# %% [markdown]
+# **Bytes for each parameter.** Guides give 18 bytes for mixed precision. That is one kind of it:
+#
+# | | `torch.autocast` | 16-bit model with master weights |
+# |---|---|---|
+# | weights | 4 | 2, and 4 for the master copy |
+# | gradients | 4 | 4 (or 2) |
+# | AdamW | 8 | 8 |
+# | 16-bit copies | 2, from forward to backward | – |
+# | together | 16, and 2 for a while | 18 |
+#
+# *Master weights* are float32 weights that a 16-bit model is updated through (NVIDIA's Apex O2, DeepSpeed). An update
+# of 1e-4 of a weight is below bf16's precision: added to a bf16 weight, it is lost. With autocast, the weights **are**
+# float32.
+
+# %% [markdown]
+# **True 16-bit training** keeps no float32 at all: weights, gradients and state are 16 bit. It halves everything. The
+# next cell does one step of it with AdamW in fp16, for weights with gradients of 0.
+
+# %%
+for dtype, eps in ((torch.float16, 1e-8), (torch.float16, 1e-4), (torch.bfloat16, 1e-8)):
+    weight = torch.nn.Parameter(torch.ones(3, dtype=dtype, device=device))
+    weight.grad = torch.zeros_like(weight)
+    torch.optim.AdamW([weight], lr=1e-3, weight_decay=0.0, eps=eps, foreach=False).step()
+    weight_after = weight.detach()[0].item()
+    print(f"{dtype!s:<15} eps {eps:.0e}: a weight of 1 with a gradient of 0 becomes {weight_after}")
+
+# %% [markdown]
+# In fp16 an `eps` of 1e-8 is 0, and 0 / (0 + 0) is NaN. A gradient of 0 is enough: an embedding row that the batch
+# does not use. So one sets `eps=1e-4`, or uses bf16. And small updates are lost, as above.
+#
+# **Switches for float32 products.** On Ampere GPUs and newer, `torch.set_float32_matmul_precision("high")` lets
+# float32 matrix products round their inputs to tf32 (lesson 04). It saves no byte. It is a switch for products that
+# autocast does not touch, the Trainer's is `tf32=True`. bf16 needs Ampere or newer to be fast; a T4 has neither, so
+# there it is fp16 and a scaler.
+
+# %% [markdown]
+# ## The price
+#
+# What is gained in time depends on the device: special units for 16-bit products, and half the bytes to move. Before
+# you run the cell: is autocast faster on this device? The last number of the second line says by what factor.
+
+# %%
+from grader import measure_step_time
+
+float32_step, autocast_step = (make_update(256, dtype, device)["step"] for dtype in formats.values())
+print(measure_step_time(float32_step, autocast_step, run_count=2, warm_up_count=1))
+
+# %% [markdown]
+# A CPU gains only with instructions for 16-bit products, and few have them for fp16: there the price reverses. A
+# scaler itself costs one look at all gradients.
+#
+# Beside your device, a published run on a V100 with BERT-large:
+#
+# | | samples per second | memory occupied |
+# |---|---|---|
+# | batch 4 | 8.86 | 14,949 MiB |
+# | batch 4, fp16 | 18.64 | 13,939 MiB |
+# | batch 1, accumulate 4, checkpointing | 5.99 | 6,775 MiB |
+# | the same, fp16 | 10.09 | 7,275 MiB |
+#
+# Twice as fast. And the memory falls in one case and **rises** in the other, as your sentence above says.
+
+# %% [markdown]
+# **At real scale.** The forecast of both fp16 rows, as in lesson 02: CUDA's operators are emulated, published figures
+# stand less the 1,343 MiB of CUDA's context. The second row takes 2 micro-batches, which have the peak of 4. The cell
+# takes 5 to 15 seconds.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe
+
+rows = {"fp16": {}, "fp16_accumulation_checkpointing": {"accumulate": 2}}
+for name, fields in rows.items():
+    forecast_mib = forecast_peak_memory(bert_large_recipe(name, **fields)).peak_bytes / MIB
+    published_mib = BERT_LARGE_ROWS[name].less_context_mib
+    print(f"{name:<32} forecast {forecast_mib:>5,.0f} MiB   published {published_mib:>6,} MiB")
+print("not forecast: allocator reserve and fragmentation")
+
+# %% [markdown]
+# The second row agrees within 3 %. The first is 3.3 GiB below the published figure. The forecast counts tensors at
+# one moment. `nvidia-smi` counts every block that the allocator took and kept, and two formats that come and go need
+# blocks of different sizes.
+
+# %% [markdown] tags=["further"]
+# ## Further: three forms in bf16
+#
+# Accelerate and the Trainer take one argument: `mixed_precision="bf16"` and `bf16=True`. Then they enter autocast
+# inside the model's forward, and keep the scaler, if there is one. `accelerator.backward` scales.
+#
+# There is a **trap**. Ask for fp16 on a CPU. The next cell prints what you get.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+same_run |= {"use_cpu": device.type == "cpu"}  # without a GPU, bf16=True asks for it
+
+
+def new_accelerator(**arguments) -> Accelerator:
+    """An Accelerator of any precision: Accelerate keeps the first one's for the whole kernel, unless told to forget."""
+    AcceleratorState._reset_state(reset_partial_state=True)  # the Trainer calls it too, before it makes its own
+    return Accelerator(**arguments)
+
+
+# %% tags=["given"]
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, measure_weight_distance, tokenize_pairs
+
+pairs = tokenize_pairs(make_sentence_pairs(pairs=24), make_tokenizer())
+
+
+def train_raw(model, dataset, rows: int, learning_rate: float, dtype: torch.dtype | None) -> None:
+    """The reference: one update for each batch, in order, under autocast where a dtype is given."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    for batch in DataLoader(dataset, batch_size=rows):
+        optimizer.zero_grad()
+        with torch.autocast(device.type, dtype, enabled=dtype is not None):
+            loss = model(**{name: values.to(device) for name, values in batch.items()}).loss
+        loss.backward()
+        optimizer.step()
+
+
+# %%
+accelerator = new_accelerator(mixed_precision="fp16")
+accelerator.prepare(torch.nn.Linear(2, 2))
+print(f"asked for {accelerator.mixed_precision} on {accelerator.device}: scaler {accelerator.scaler}")
+print(f"autocast in the forward: {accelerator.native_amp}")
+
+start, float32_model, raw_model = (make_pair_classifier().to(device) for _ in range(3))
+train_raw(float32_model, pairs, 8, 0.01, None)
+train_raw(raw_model, pairs, 8, 0.01, torch.bfloat16)
+print(f"bf16 ends {measure_weight_distance(raw_model, float32_model, start):.1%} away from float32")
+
+# %% [markdown]
+# On a CPU: no scaler, no autocast, no warning. The run is a float32 run under the name of fp16. The Trainer does the
+# same. On CUDA both are there.
+#
+# A second trap: Accelerate keeps the precision of the first Accelerator of a process. Another one raises an error
+# that asks for a restart. `new_accelerator` forgets the first.
+
+# %% [markdown]
+# **Exercise.** Train one model in each form, in **bf16 on every device**, so that both end in the weights of
+# `train_raw` with `torch.bfloat16`.
+#
+# *Contract.* The models are equal at the start. Each sees every row once, in order, `rows` at a time, with SGD at
+# `learning_rate`; the last batch may be smaller. Model, optimizer and loader are prepared. `same_run` holds the other
+# arguments for the Trainer. Nothing is returned.
+
+
+# %% tags=["given"]
+from grader import check_accelerate_bf16, check_trainer_bf16
+
+
+# %% exercise="train_two_forms_in_bf16"
+def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
+    """Train one model with Accelerate and one with the Trainer, both equal to train_raw in bf16.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of each update; the last update may have fewer.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = new_accelerator(mixed_precision="bf16")
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        optimizer.zero_grad()
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_distances():
+    with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
+    train_two_forms_in_bf16(with_accelerate, with_trainer, pairs, 8, 0.01)
+    for name, model in {"Accelerate": with_accelerate, "Trainer": with_trainer}.items():
+        print(f"{name:<10} ends {measure_weight_distance(model, raw_model, start):.1%} away from the raw bf16 loop")
+
+
+look(report_distances)
+
+# %% check="check_accelerate_bf16" points=1
+check_accelerate_bf16(train_two_forms_in_bf16)
+
+# %% check="check_trainer_bf16" points=1
+check_trainer_bf16(train_two_forms_in_bf16)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: the two forms of lesson 00 are almost it. What does each add?<br>
+# Then: print `accelerator.native_amp` and the dtype of the first layer's output, to see whether autocast is on.
+# </details>
+
+# %% [markdown]
+# **fp16, and its scale history.** The raw loop has a scaler on every device. The two forms have one on CUDA only, and
+# there all three histories are equal.
+
+# %%
+from transformers import TrainerCallback
+
+
+def raw_scales(model):
+    optimizer, scaler = torch.optim.SGD(model.parameters(), lr=0.01), torch.amp.GradScaler(device.type)
+    for batch in DataLoader(pairs, batch_size=8):
+        optimizer.zero_grad()
+        with torch.autocast(device.type, torch.float16):
+            loss = model(**{name: values.to(device) for name, values in batch.items()}).loss
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        yield scaler.get_scale()
+
+
+class KeepScales(TrainerCallback):
+    """Keeps the loss scale after each update of a Trainer."""
+
+    def __init__(self):
+        self.scales, self.trainer = [], None
+
+    def on_step_end(self, *_, **__):
+        """Look at the Trainer's own scaler."""
+        self.scales.append(self.trainer.accelerator.scaler.get_scale())
+
+
+# %%
+histories = {"raw": list(raw_scales(make_pair_classifier().to(device)))}
+if device.type == "cuda":
+    accelerator = new_accelerator(mixed_precision="fp16")
+    model = make_pair_classifier().to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(pairs, batch_size=8))
+    histories["Accelerate"] = []
+    for batch in loader:
+        optimizer.zero_grad()
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        histories["Accelerate"].append(accelerator.scaler.get_scale())
+    keeper, model = KeepScales(), make_pair_classifier().to(device)
+    arguments = TrainingArguments(per_device_train_batch_size=8, learning_rate=0.01, fp16=True, **same_run)
+    keeper.trainer = Trainer(model, arguments, train_dataset=pairs, callbacks=[keeper])
+    keeper.trainer.train()
+    histories["Trainer"] = keeper.scales
+for name, scales in histories.items():
+    print(f"{name:<10} {scales}")
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# This loop was published in a course on efficient training, for a machine without a GPU. It runs, and the loss falls.
+#
+# ```python
+# scaler = torch.amp.GradScaler()
+# for inputs, targets in batches:
+#     with torch.autocast(device_type="cpu", dtype=torch.float16):
+#         outputs = model(inputs, labels=targets)
+#     scaler.scale(outputs.loss).backward()
+#     scaler.step(optimizer)
+#     scaler.update()
+#     optimizer.zero_grad()
+# ```
+#
+# What is the scale, on a machine without a GPU? And which format does the forward have on a machine with one?
+
+# %% tags=["given"]
+import warnings
+
+from grader import check_fp16_on_its_device
+
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    published = torch.amp.GradScaler()
+print(f"scaler = torch.amp.GradScaler(): enabled {published.is_enabled()}, scale {published.get_scale():,.0f}")
+print(f"warnings: {len(caught)}")
+
+# %% [markdown]
+# <details><summary>What the loop does</summary>
+# The scaler's default device is CUDA. Without a GPU it warns once, switches itself off, and every scale is 1: the
+# first layers get gradients of 0. With a GPU, autocast for the CPU leaves a forward on CUDA in float32.
+# </details>
+#
+# **Exercise.** Repair it for a model on **any** device.
+#
+# *Contract.* One update for each micro-batch, in fp16, with loss scaling that is at work. An update whose gradient
+# exceeds fp16 is skipped. Gradients are None when you begin. Nothing is returned. It is judged layer by layer, on a
+# deep chain: the first layers' gradients are about 1e-7.
+
+
+# %% exercise="train_in_fp16"
+def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
+    """Train in fp16 on the device of the model, one update for each micro-batch.
+
+    Args:
+        model: Called on inputs [rows, features]; on the CPU or on CUDA.
+        loss_function: Takes (outputs, targets) and returns the mean over the rows.
+        optimizer: Holds the parameters of the model.
+        micro_batches: (inputs, targets) pairs on the device of the model.
+    """
+    ### BEGIN SOLUTION
+    place = next(model.parameters()).device.type
+    scaler = torch.amp.GradScaler(place)
+    for inputs, targets in micro_batches:
+        with torch.autocast(place, torch.float16):
+            loss = loss_function(model(inputs), targets)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+def show_zeros():
+    model = make_chain(10, 64, 256).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    report = "zeros in the first layer's gradient: {:.0%}"
+    optimizer.register_step_pre_hook(lambda *_: print(report.format((model[0].weight.grad == 0).float().mean())))
+    train_in_fp16(model, F.mse_loss, optimizer, [(inputs, targets)])
+
+
+look(show_zeros)
+
+# %% check="check_fp16_on_its_device" points=1
+check_fp16_on_its_device(train_in_fp16)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: two objects of this loop are made for a device. Which?<br>
+# Then: who knows the device that the model is on?
+# </details>
+
+# %% [markdown]
+# ## Further: a job over its budget
+#
+# A language model: 8 blocks, rows of several hundred positions, a batch of 4 rows. One plain update holds about
+# 100 MiB. You have 12 % of that.
+#
+# *Contract.* Make **one** `optimizer.step()` with the gradient of the mean loss over all tokens of all rows, in
+# float32: `.grad` right before it equals the plain update's to 1e-4. All rows have the same number of tokens. The
+# gradients are None when you begin. Nothing is returned.
+#
+# *Budget.* A peak of at most 12 % of the plain update's. Part II has what you need. One tool is not enough. The next
+# cell shows what the model's forward does, in parts that you may call yourself.
+
+# %% tags=["given"]
+from grader import check_update_peak, check_whole_batch_update, format_bytes, make_token_batch, make_transformer
+
+
+def forward_in_parts(model, tokens: torch.Tensor) -> torch.Tensor:
+    """What model(tokens) computes; tokens are [rows, time], the result is [rows, time, vocabulary]."""
+    positions = torch.arange(tokens.shape[1], device=tokens.device)
+    states = model.token_embedding(tokens) + model.position_embedding(positions)  # [rows, time, width]
+    for block in model.blocks:
+        states = block(states)
+    return model.head(model.final_norm(states))
+
+
+# %% exercise="update_within_budget"
+def update_within_budget(model, optimizer, tokens: torch.Tensor, targets: torch.Tensor) -> None:
+    """Make one update with the gradient of the mean loss over all tokens, within the budget.
+
+    Args:
+        model: A language model with the parts that `forward_in_parts` calls.
+        optimizer: Holds the parameters of the model; steps once.
+        tokens: int64 [rows, time].
+        targets: int64 [rows, time], none of them padding.
+    """
+    ### BEGIN SOLUTION
+    from torch.utils.checkpoint import checkpoint
+
+    positions = torch.arange(tokens.shape[1], device=tokens.device)
+    for row, target in zip(tokens.split(1), targets.split(1), strict=True):  # [1, time] each
+        states = model.token_embedding(row) + model.position_embedding(positions)  # [1, time, width]
+        for block in model.blocks:
+            states = checkpoint(block, states, use_reentrant=False)
+        logits = model.head(model.final_norm(states))  # [1, time, vocabulary]
+        loss = F.cross_entropy(logits.flatten(0, 1), target.flatten()) / len(tokens)
+        loss.backward()
+    optimizer.step()
+    ### END SOLUTION
+
+
+# %%
+def show_peak():
+    model = make_transformer(4, 32, 4, vocabulary=64, context=128).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=False)
+    batch = make_token_batch(4, 128, 64, seed=0, device=device)
+
+    def step():
+        update_within_budget(model, optimizer, *batch)
+        optimizer.zero_grad()
+
+    peak = measure_peak_memory(step, model=model, optimizer=optimizer, inputs=batch)
+    print(f"a smaller model: peak {format_bytes(peak.peak_bytes)}, parameters {format_bytes(peak.parameter_bytes)}")
+
+
+look(show_peak)
+
+# %% check="check_whole_batch_update" points=1
+check_whole_batch_update(update_within_budget)
+
+# %% check="check_update_peak" points=1
+check_update_peak(update_within_budget)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what is alive when the forward ends: how many rows of it, and how many blocks?<br>
+# Then: one lesson of Part II lowers the number of rows, another one the number of blocks.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Why is the loss scaled, and not the gradients?</summary>
+# A gradient that has become 0 stays 0. The scale has to be there before backward computes it.
+# </details>
+# <details><summary>In which order: step, clip, update, unscale?</summary>
+# Unscale, clip, step, update. Each once for an update.
+# </details>
+# <details><summary>What does autocast leave in float32?</summary>
+# Weights, gradients, optimizer state, and the operators that need range or precision.
+# </details>
+#
+# **Takeaway: fp16 needs a loss scale that adapts itself; bf16 needs none; both save memory only where activations
+# outweigh the parameters.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 06, AdamW.
+
+# %% [markdown]
+# **Sources**
+# - [PyTorch, automatic mixed precision][amp]: the operators of each list, and the order of the scaler's calls.
+# - [PyTorch, GradScaler][examples]: unscaling before clipping, and accumulation with a scaler.
+# - [Mixed precision training][paper], Micikevicius and others: loss scaling, master weights.
+# - [Efficient training on a single GPU][guide]: the V100 figures, and 18 bytes for a parameter.
+# - *Efficient AI model training with PyTorch*, slides: the loop of the bug hunt.
+#
+# [amp]: https://docs.pytorch.org/docs/stable/amp.html
+# [examples]: https://docs.pytorch.org/docs/stable/notes/amp_examples.html
+# [paper]: https://arxiv.org/abs/1710.03740
+# [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -1,0 +1,13 @@
+# Source: scales written as powers of two
+# The exponent is returned, not the scale.
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    import math
+
+    scale, good_updates = start_scale, 0
+    for is_inf in found_inf:
+        good_updates = 0 if is_inf else good_updates + 1
+        if is_inf:
+            scale /= 2
+        elif good_updates == growth_interval:
+            scale, good_updates = scale * 2, 0
+    return math.log2(scale)

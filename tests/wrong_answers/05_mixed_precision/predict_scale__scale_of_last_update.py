@@ -1,0 +1,11 @@
+# Source: the scale that was used, not the next one
+# The last update is left out of the history.
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    scale, good_updates = start_scale, 0
+    for is_inf in found_inf[:-1]:
+        good_updates = 0 if is_inf else good_updates + 1
+        if is_inf:
+            scale /= 2
+        elif good_updates == growth_interval:
+            scale, good_updates = scale * 2, 0
+    return scale

@@ -1,0 +1,14 @@
+# Source: a region that ends too early
+# Only the first micro-batch runs under autocast.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        is_first = inputs is micro_batches[0][0]
+        with torch.autocast(inputs.device.type, torch.float16, enabled=is_first):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()

@@ -1,0 +1,15 @@
+# Source: a division of loss and gradient
+# The gradients are divided by the number of micro-batches once more.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    for parameter in model.parameters():
+        parameter.grad /= len(micro_batches)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()

@@ -1,0 +1,14 @@
+# Source: clip_grad_value_
+# Every number is cut on its own.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()])
+    torch.nn.utils.clip_grad_value_(model.parameters(), max_norm / 10)
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()

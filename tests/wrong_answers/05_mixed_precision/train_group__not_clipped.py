@@ -1,0 +1,13 @@
+# Source: a norm that is only measured
+# The norm is computed, and nothing is clipped.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()])
+    scaler.step(optimizer)
+    scaler.update()
+    return norm.item()

@@ -1,0 +1,13 @@
+# Source: update with a scale of one's own
+# The scale is set to the same number after each group.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update(1024.0 if norm.isfinite() else 512.0)
+    return norm.item()

@@ -1,0 +1,11 @@
+# Source: a scaler that never recovers
+# scaler.update() is missing.
+def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
+    place = next(model.parameters()).device.type
+    scaler = torch.amp.GradScaler(place)
+    for inputs, targets in micro_batches:
+        with torch.autocast(place, torch.float16):
+            loss = loss_function(model(inputs), targets)
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        optimizer.zero_grad()

@@ -1,0 +1,13 @@
+# Source: a step by hand after unscale_
+# The gradients are unscaled, and the optimizer steps on infinite ones too.
+def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
+    place = next(model.parameters()).device.type
+    scaler = torch.amp.GradScaler(place)
+    for inputs, targets in micro_batches:
+        with torch.autocast(place, torch.float16):
+            loss = loss_function(model(inputs), targets)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        optimizer.step()
+        scaler.update()
+        optimizer.zero_grad()
