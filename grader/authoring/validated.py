@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from .banks import FOLDERS, WRONG, Entry, read_banks
+from .reached import reached_files
 from .release import SOURCES, write_whole
 
 RECORD = Path("tests/validated.json")
-PACKAGE = Path("grader")
 DAYS = 7  # in which test runs try one answer per message of a validated lesson
-NOT_JUDGING = frozenset({"authoring", "classroom", "__main__.py"})  # what points do not depend on
 
 
 @dataclass(frozen=True)
@@ -32,15 +31,11 @@ class Validated:
 
 
 def content_hash(root: Path, stem: str) -> str:
-    """Hash all that a lesson's points depend on: source, banks, and the package without authoring and classroom."""
-    package = [
-        path
-        for path in sorted((root / PACKAGE).rglob("*.py"))
-        if path.relative_to(root / PACKAGE).parts[0] not in NOT_JUDGING
-    ]
+    """Hash all that a lesson's points depend on: its source, its banks, and what it reaches of the package."""
+    source = root / SOURCES / f"{stem}.py"
     banks = [path for folder in FOLDERS.values() for path in sorted((root / folder / stem).glob("*.py"))]
     digest = hashlib.sha256()
-    for path in [root / SOURCES / f"{stem}.py", *banks, *package]:
+    for path in [source, *banks, *reached_files(root, source)]:
         digest.update(f"{path.relative_to(root).as_posix()}\n".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
