@@ -14,8 +14,16 @@
 # %% tags=["given"]
 import torch
 
-from grader import MIB, check_state_bytes, device_name, draw_bars, draw_curves, format_bytes, lesson_device, look
-from grader import make_chain, make_distilbert, measure_peak_memory, optimizer_state_bytes, optimizer_state_elements
+from grader import (
+    MIB,
+    check_state_bytes,
+    device_name,
+    format_bytes,
+    lesson_device,
+    look,
+    make_chain,
+    measure_peak_memory,
+)
 
 device = lesson_device()
 print(f"measured on: {device_name()}, torch {torch.__version__}")
@@ -49,6 +57,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # | AdamW | `m` and `s` as below, both divided by `1 - beta**t`; then `w -= lr * m / (sqrt(s) + eps)` |
 #
 # AdamW's `m = beta1 * m + (1 - beta1) * g` is a mean of gradients. Its `s` is RMSProp's, with `beta2` for `alpha`.
+
 
 # %% tags=["given"]
 def sgd_update(weight, gradient, state, lr):
@@ -158,6 +167,8 @@ check_state_bytes(predict_optimizer_state)
 # meter counts tensors, each storage once.
 
 # %%
+from grader import make_distilbert, optimizer_state_bytes, optimizer_state_elements
+
 model = make_distilbert()
 for parameter in model.parameters():
     parameter.grad = torch.zeros_like(parameter)
@@ -189,7 +200,11 @@ del model, optimizer, parameter
 # Do the bytes show in the peak of a training step? You know the chain of lesson 01: 16 blocks, 512 rows, 32.1 MiB of
 # parameters. Before you run the cell: how far apart are the three bars?
 
+
 # %%
+from grader import draw_bars
+
+
 def make_update(make_optimizer, batch_size: int) -> dict:
     """One update of the chain, as measure_peak_memory takes it."""
     model = make_chain(16, 256, 1024).to(device)
@@ -235,6 +250,8 @@ def rmsprop_update(weight, gradient, state, lr, alpha=0.99, eps=1e-8):
 
 
 # %%
+from grader import draw_curves
+
 difference = run_by_hand(rmsprop_update, gradients, lr=0.01) - run_torch(torch.optim.RMSprop, gradients, lr=0.01)
 print(f"RMSProp: largest difference to torch after 20 steps: {float(difference.abs().max()):.1e}")
 
@@ -314,7 +331,7 @@ check_adam_updates(adam_update)
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: without any correction Adam's first step is 3.16 times too long. Why?</summary>
+# <details><summary>Explain in one sentence: uncorrected, Adam's first step is 3.16 times too long. Why?</summary>
 # The first moment is 0.1 of the gradient and the root of the second is 0.0316 of it: their ratio is 3.16.
 # </details>
 #
@@ -561,7 +578,8 @@ print("optim of the Trainer:", arguments.optim)
 # %% [markdown]
 # Both are 0.0: nothing decays, and the groups do not differ. `AdamW` itself has a default of 0.01, for all
 # parameters alike. So the three forms start with three habits.
-#
+
+# %% [markdown]
 # **Exercise.** Train one model with Accelerate and one with the Trainer, both equal to `train_raw` with two groups.
 #
 # *Contract.* Parameters of two and more dimensions, matrices and embeddings, decay by `weight_decay`. The others do
@@ -631,7 +649,8 @@ check_adamw_trainer_form(train_decay_forms)
 # At the end of backward, all gradients are there at once: as much as the parameters. But an optimizer needs them one
 # by one. `parameter.register_post_accumulate_grad_hook(hook)` calls `hook(parameter)` as soon as the gradient of that
 # parameter is in `.grad`. A hook may update the weight at once, and free the gradient.
-#
+
+# %% [markdown]
 # **Exercise.** Prepare a model so that `loss.backward()` alone trains it.
 #
 # *Contract.* After your function, each backward updates every parameter that has `requires_grad`, with an optimizer
@@ -651,6 +670,7 @@ def step_in_backward(model, make_optimizer) -> None:
         model: A module; some of its parameters may be frozen.
         make_optimizer: Takes a list of parameters and returns an optimizer.
     """
+
     ### BEGIN SOLUTION
     def make_hook(optimizer):
         def update(parameter):
@@ -699,7 +719,7 @@ check_adam_backward_peak(step_in_backward)
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This function was published to compute the size of an optimizer's state. It is called on `optimizer.state.values()`.
+# This published function computes the size of an optimizer's state. It takes `optimizer.state.values()`.
 #
 # ```python
 # def compute_optimizer_size(optimizer_state):
@@ -715,17 +735,17 @@ check_adam_backward_peak(step_in_backward)
 # ```
 #
 # Find four faults. One costs memory, two count what is not there, and one is a name.
-
-# %% [markdown]
+#
 # <details><summary>The four faults</summary>
 # torch.tensor copies every state, and warns. A step count that is a plain number becomes a tensor of 8 bytes. A tensor
 # that many parameters share is counted for each of them. The result is in MiB and is called MB.
 # </details>
-#
+
+# %% [markdown]
 # **Exercise.** Write it so that it holds for every optimizer.
 #
 # *Contract.* Return two numbers: elements, then bytes. Only tensors count. Each **storage** counts once, with all its
-# bytes, also where several tensors are views of it; its elements are its bytes over the `element_size()` of its
+# bytes, also where several tensors are views of it. Its elements are its bytes over the `element_size()` of its
 # tensor. Nothing is copied. Without state both are 0. Write it yourself, without the meters of `grader`. It is judged
 # on AdamW, on SGD, before the first step, and on an optimizer that packs and shares its state.
 
@@ -772,6 +792,7 @@ check_state_count(count_state)
 # AdaGrad (2011) divides by the root of the **sum** of all squared gradients. A sum only grows, so steps get shorter
 # and shorter: after `t` equal gradients a step is `lr / sqrt(t)` long. RMSProp replaced the sum by a mean that
 # forgets. Adam corrected its start, AdamW took the decay out. The next cell measures AdaGrad's steps.
+
 
 # %%
 def adagrad_update(weight, gradient, state, lr, eps=1e-10):

@@ -23,10 +23,11 @@ from grader.checks.backward_records import record_backward
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls
-from grader.checks.optimizer_records import record_options, state_elements
+from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
+from grader.checks.step_records import StepRecord, copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory
 from grader.observation import Observation
@@ -56,17 +57,17 @@ def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observatio
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [weight.to(lesson_device()) for weight in case.make_weights()]
         states: list[dict[str, Any]] = [{} for _ in weights]
-        recorder = _Recorder(weights)
+        recorder = StepRecord(weights)
         for step in range(1, STEPS + 1):
-            gradients = _on_device(case.gradients(step))
-            kept = _copies(gradients)
+            gradients = on_device(case.gradients(step))
+            kept = copies(gradients)
             for weight, gradient, state in zip(weights, gradients, states, strict=True):
                 with refuse_optimizers("Adam written by hand", LINES_OF_ADAM), torch.no_grad():
                     adam_update(weight, gradient, state, case.learning_rate(0, step), case.betas, case.eps)
             recorder.note(gradients, kept)
         return recorder.facts(states), recorder.rows()
 
-    return _observe_steps(observe, adam_cases(seed))
+    return observe_steps(observe, adam_cases(seed))
 
 
 @make_check("adamw_step", ("optimizer",))
@@ -81,10 +82,10 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
             for group, (rate, decay) in enumerate(options)
         ]
         optimizer = OwnOptimizer(adamw_step, groups, betas=case.betas, eps=case.eps)
-        recorder = _Recorder(weights)
+        recorder = StepRecord(weights)
         for step in range(1, STEPS + 1):
-            gradients = _on_device(case.gradients(step))
-            kept = _copies(gradients)
+            gradients = on_device(case.gradients(step))
+            kept = copies(gradients)
             for number, group in enumerate(optimizer.param_groups):
                 group["lr"] = case.learning_rate(number, step)
             for weight, gradient in zip(weights, gradients, strict=True):
@@ -95,7 +96,7 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
         states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
         return recorder.facts(states), recorder.rows()
 
-    return _observe_steps(observe, adamw_cases(seed))
+    return observe_steps(observe, adamw_cases(seed))
 
 
 @make_check("step_in_backward", ("model", "make_optimizer"))
@@ -107,7 +108,7 @@ def check_adam_in_backward(step_in_backward: Callable[..., Any], seed: int) -> O
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         rows = []
         with record_backward(model) as record:
-            step_in_backward(model, case.make_optimizer)
+            step_in_backward(model, record.noting(case.make_optimizer))
             for batch in case.make_batches():
                 record.run_backward(model(batch.to(lesson_device())).square().mean())
                 rows.append(torch.cat([parameter.detach().flatten() for parameter in trained]))
@@ -122,7 +123,7 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
     case = backward_peak_case(seed)
     model, inputs = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device())
     with record_backward(model) as record:
-        step_in_backward(model, case.make_optimizer)
+        step_in_backward(model, record.noting(case.make_optimizer))
 
         def step() -> None:
             record.run_backward(model(inputs).square().mean())
@@ -167,40 +168,9 @@ def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation
     return Observation({"counted": counted, "copied_bytes": copied_bytes})
 
 
-class _Recorder:
-    """Notes the weights after each step, and whether a step changed a gradient."""
-
-    def __init__(self, weights: list[Any]):
-        self.weights, self.rows_of = weights, [[] for _ in weights]  # type: ignore[var-annotated]
-        self.is_changed = [False] * len(weights)
-
-    def note(self, gradients: list[Tensor | None], kept: list[Tensor | None]) -> None:
-        """Note the weights after a step; `kept` are copies of the gradients from before it."""
-        for index, (weight, gradient, old) in enumerate(zip(self.weights, gradients, kept, strict=True)):
-            self.rows_of[index].append(weight.detach().flatten().cpu().clone())
-            if gradient is not None and old is not None:
-                self.is_changed[index] |= not torch.equal(gradient, old)
-
-    def facts(self, states: list[Any]) -> dict[str, Any]:
-        """Return what the states hold, and which gradients were changed."""
-        return {"state_elements": [state_elements(s) for s in states], "is_gradient_changed": self.is_changed}
-
-    def rows(self) -> list[Tensor]:
-        """Return the weights of each tensor, [steps, numbers]."""
-        return [torch.stack(rows) for rows in self.rows_of]
-
-
-def _observe_steps(observe: Callable[[UpdateCase], Any], cases: tuple[UpdateCase, ...]) -> Observation:
-    settings, tensors = [], {}
-    for number, case in enumerate(cases):
-        facts, rows = observe(case)
-        settings.append(facts)
-        tensors |= {f"{number}.{index}": row for index, row in enumerate(rows)}
-    return Observation({"settings": settings}, tensors)
-
-
 def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
-    settings, calls, tensors = [], [], {}
+    settings, calls = [], []
+    tensors: dict[str, Tensor] = {}
     for number, case in enumerate(decay_forms_cases(seed)):
         models = [case.make_model().to(lesson_device()) for _ in range(2)]
         with (
@@ -213,11 +183,3 @@ def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched:
         calls.append(called)
         tensors |= record.tensors(str(number))
     return Observation({"settings": settings, "calls": calls}, tensors)
-
-
-def _on_device(gradients: list[Tensor | None]) -> list[Tensor | None]:
-    return [None if gradient is None else gradient.to(lesson_device()) for gradient in gradients]
-
-
-def _copies(gradients: list[Tensor | None]) -> list[Tensor | None]:
-    return [None if gradient is None else gradient.clone() for gradient in gradients]

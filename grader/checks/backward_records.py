@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,14 +17,26 @@ class BackwardRecord:
     Attributes:
         steps_inside: Steps of optimizers of the model while a backward ran.
         steps_after: Steps of optimizers of the model at other times.
+        steps_of_others: Steps in a backward of optimizers that `make_optimizer` did not make.
         gradients_alive: The most gradients that were there together while a backward ran.
         gradients_left: The most gradients that were there after a backward.
     """
 
     def __init__(self, model: nn.Module):
         self.trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-        self.steps_inside = self.steps_after = self.gradients_alive = self.gradients_left = 0
+        self.steps_inside = self.steps_after = self.steps_of_others = 0
+        self.gradients_alive = self.gradients_left = 0
         self._is_running = False
+        self._made: list[torch.optim.Optimizer] = []  # kept alive, so that no other object gets the id of one of them
+
+    def noting(self, make_optimizer: Callable[[Any], torch.optim.Optimizer]) -> Callable[[Any], torch.optim.Optimizer]:
+        """Return a `make_optimizer` whose optimizers are known."""
+
+        def make_noted(parameters: Any) -> torch.optim.Optimizer:
+            self._made.append(make_optimizer(parameters))
+            return self._made[-1]
+
+        return make_noted
 
     def run_backward(self, loss: Tensor) -> None:
         """Run the backward of a loss."""
@@ -37,7 +49,7 @@ class BackwardRecord:
 
     def facts(self) -> dict[str, Any]:
         """Return the counts by name."""
-        names = ("steps_inside", "steps_after", "gradients_alive", "gradients_left")
+        names = ("steps_inside", "steps_after", "steps_of_others", "gradients_alive", "gradients_left")
         return {name: getattr(self, name) for name in names}
 
     def note_gradient(self, _: Tensor) -> None:
@@ -50,6 +62,7 @@ class BackwardRecord:
         if any(id(parameter) in own for group in optimizer.param_groups for parameter in group["params"]):
             self.steps_inside += self._is_running
             self.steps_after += not self._is_running
+            self.steps_of_others += self._is_running and all(optimizer is not made for made in self._made)
 
     def _alive(self) -> int:
         return sum(parameter.grad is not None for parameter in self.trained)

@@ -53,7 +53,12 @@ def refuse_count() -> Iterator[None]:
 
     def refuse(*_: Any, **__: Any) -> None:
         look_at = "optimizer.state: walk through its entries yourself"
-        fail("meter_called", "a count of your own", "a call of optimizer_state_bytes or optimizer_state_elements", look_at)
+        fail(
+            "meter_called",
+            "a count of your own",
+            "a call of optimizer_state_bytes or optimizer_state_elements",
+            look_at,
+        )
 
     names = ("leaves_in", "optimizer_state_tensors")  # what the two meters call first
     kept = [getattr(optimizer_state, name) for name in names]

@@ -36,7 +36,7 @@ class OwnOptimizer(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
         self.step_function = step_function
 
-    @torch.no_grad()  # type: ignore[untyped-decorator]  # torch leaves the wrapper untyped
+    @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         """Take one step.
 

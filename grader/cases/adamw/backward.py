@@ -12,8 +12,6 @@ from torch import Tensor, nn
 
 from grader.testbed.chain import make_chain
 
-LEARNING_RATE, MOMENTUM = 0.05, 0.8
-
 
 class TiedModel(nn.Module):
     """Two layers that share one matrix, and a frozen one before them."""
@@ -40,6 +38,8 @@ class BackwardCase:
         hidden: Features inside.
         batches: How many batches follow each other.
         is_tied: Whether two layers share a matrix, with a frozen layer before them; else a chain of three blocks.
+        learning_rate: Of the optimizer.
+        momentum: Of the optimizer.
         seed: Seed of model and batches.
     """
 
@@ -47,6 +47,8 @@ class BackwardCase:
     hidden: int
     batches: int
     is_tied: bool
+    learning_rate: float
+    momentum: float
     seed: int
 
     def make_model(self) -> nn.Module:
@@ -62,18 +64,18 @@ class BackwardCase:
         generator = torch.Generator().manual_seed(self.seed)
         return [torch.randn(8, self.width, generator=generator) for _ in range(self.batches)]
 
-    @staticmethod
-    def make_optimizer(parameters: Any) -> torch.optim.Optimizer:
+    def make_optimizer(self, parameters: Any) -> torch.optim.Optimizer:
         """Make the optimizer: SGD with momentum, which hides no factor of a gradient."""
-        return torch.optim.SGD(parameters, lr=LEARNING_RATE, momentum=MOMENTUM)
+        return torch.optim.SGD(parameters, lr=self.learning_rate, momentum=self.momentum)
 
 
 def backward_cases(seed: int) -> tuple[BackwardCase, ...]:
     """Two settings: a chain, as in the lesson, and shared and frozen weights, which it never shows."""
     draw = random.Random(seed)
+    rate, momentum = draw.randrange(20, 60) / 1000, draw.randrange(60, 90) / 100
     return (
-        BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 4, False, seed),
-        BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 5, True, seed + 1),
+        BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 4, False, rate, momentum, seed),
+        BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 5, True, 2 * rate, momentum, seed + 1),
     )
 
 

@@ -70,7 +70,7 @@ def adam_cases(seed: int) -> tuple[UpdateCase, ...]:
     """Three settings without decay: as in the lesson, an epsilon that counts, and other betas on three dimensions."""
     draw = random.Random(seed)
     wide, tall = draw.randrange(5, 9), draw.randrange(3, 5)
-    other = (draw.choice((0.7, 0.8)), draw.choice((0.95, 0.97)))
+    other = (draw.choice((0.6, 0.7, 0.75, 0.8)), draw.choice((0.94, 0.95, 0.96, 0.97)))
     return (
         _single_group(((tall, wide), (wide,)), 0.05, 0.0, (0.9, 0.999), 1e-8, 1.0, seed),
         _single_group(((wide, tall), (tall,)), 0.02, 0.0, (0.9, 0.99), draw.choice((2e-3, 5e-3)), 0.01, seed + 1),
@@ -90,7 +90,7 @@ def adamw_cases(seed: int) -> tuple[UpdateCase, ...]:
     rates, late = (draw.choice((0.04, 0.05)), draw.choice((0.02, 0.03))), draw.randrange(4, 8)
     never = STEPS + 1
     return (
-        _single_group(((wide, tall), (tall,)), 0.05, draw.choice((0.2, 0.3)), (0.9, 0.999), 1e-8, 1.0, seed + 4),
+        _single_group(((wide, tall), (tall,)), 0.05, draw.randrange(20, 40) / 100, (0.9, 0.999), 1e-8, 1.0, seed + 4),
         _single_group(((tall, wide), (1,)), 0.02, 0.0, (0.8, 0.99), draw.choice((2e-3, 5e-3)), 0.01, seed + 5),
         UpdateCase(
             shapes, (0, 1, 0, 1, 0), rates, (0.4, 0.1), (0.9, 0.95), 0.05, 0.2, {2: late, 4: never}, True, seed + 6

@@ -6,34 +6,39 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.cases.adamw import STEPS, UpdateCase, adam_cases, adamw_cases
-from grader.judges.adamw.recipes import DECAY, MOMENTS, Deviation
+from grader.judges.adamw.deviations import DECAY, MOMENTS, Deviation
 from grader.judges.adamw.trajectories import judge_steps, read_steps
 from grader.judges.adamw.wording import describe
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
+VISIBLE_SEED = 0  # of the cases that a learner has seen
 MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
 
 
 def judge_adam_updates(observation: Observation, seed: int) -> Verdict:
     """Judge Adam's update of single tensors."""
-    return _judge(observation, adam_cases(seed), MOMENTS, "torch.optim.Adam")
+    return _judge(observation, (adam_cases(seed), adam_cases(VISIBLE_SEED)), MOMENTS, "torch.optim.Adam")
 
 
 def judge_adamw_steps(observation: Observation, seed: int) -> Verdict:
     """Judge AdamW's step over groups, with decay and with missing gradients."""
-    return _judge(observation, adamw_cases(seed), (*MOMENTS, *DECAY), "torch.optim.AdamW")
+    cases = adamw_cases(seed), adamw_cases(VISIBLE_SEED)
+    return _judge(observation, cases, (*MOMENTS, *DECAY), "torch.optim.AdamW")
 
 
 def _judge(
-    observation: Observation, cases: Sequence[UpdateCase], deviations: Sequence[Deviation], name: str
+    observation: Observation,
+    both_cases: tuple[Sequence[UpdateCase], Sequence[UpdateCase]],
+    deviations: Sequence[Deviation],
+    name: str,
 ) -> Verdict:
-    settings = observation.facts["settings"]
+    (cases, visible), settings = both_cases, observation.facts["settings"]
     for case, facts in zip(cases, settings, strict=True):
         verdict = _judge_gradients(case, facts)
         if verdict:
             return verdict
-    verdict = judge_steps(read_steps(cases, observation.tensors), deviations, name)
+    verdict = judge_steps(read_steps(cases, observation.tensors), visible, deviations, name)
     if verdict:
         return verdict
     for case, facts in zip(cases, settings, strict=True):

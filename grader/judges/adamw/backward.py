@@ -20,13 +20,22 @@ def judge_adam_in_backward(observation: Observation, seed: int) -> Verdict:
     """Judge the weights after every backward, then which gradients were alive."""
     cases, settings = backward_cases(seed), observation.facts["settings"]
     for number, (case, facts) in enumerate(zip(cases, settings, strict=True)):
-        verdict = _judge_weights(case, observation.tensors[f"{number}.weights"], facts)
+        verdict = _judge_optimizers(facts)
+        verdict = verdict or _judge_weights(case, observation.tensors[f"{number}.weights"], facts)
         verdict = verdict or _judge_alive(facts)
         if verdict:
             return verdict
     backwards = sum(case.batches for case in cases)
     measured = f"{backwards} backwards that end in the weights of the plain loop, with one gradient alive at a time"
     return Verdict(PASSED, "the weights of the plain loop", measured)
+
+
+def _judge_optimizers(facts: Mapping[str, Any]) -> Verdict | None:
+    expected = "steps of the optimizers that make_optimizer makes"
+    look_at = "which optimizer updates: the one that is handed over"
+    if facts["steps_of_others"]:
+        return Verdict("another_optimizer", expected, f"{facts['steps_of_others']} steps of others", look_at)
+    return None
 
 
 def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -> Verdict | None:
@@ -44,6 +53,9 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     for code, install, look_at in _mistakes():
         if _is_same(seen, weights_of(case, install), start):
             return Verdict(code, expected, measured, look_at)
+    if bool(((seen[0] == start) | (seen[0] - wanted[0]).abs().le(1e-6)).all()):
+        measured = f"{float((seen[0] == start).float().mean()):.0%} of the numbers do not move"
+        return Verdict("parameters_left_out", expected, measured, "which parameters get a hook, and which do not")
     first = compare(seen[0] - start, wanted[0] - start)
     if first.residual <= 10 * RELATIVE_TOLERANCE:
         measured = f"a first update that is {first.factor:.4g} times as long"
@@ -113,7 +125,7 @@ def _each(hook_of: Callable[[nn.Parameter, Any], Callable[..., None]], *, is_ear
         for parameter in model.parameters():
             if parameter.requires_grad:
                 register = parameter.register_hook if is_early else parameter.register_post_accumulate_grad_hook
-                register(hook_of(parameter, make_optimizer))
+                register(hook_of(parameter, make_optimizer))  # type: ignore[no-untyped-call]
 
     return install
 

@@ -143,7 +143,9 @@ def _recognise(cases: Sequence[CountCase], answers: Sequence[Size]) -> tuple[str
     for code, count, look_at in _KNOWN:
         if all(_is_near(answer, count(state)) for answer, state in zip(answers, states, strict=True)):
             return code, look_at
-    if all(_is_near(answer, right(_leaves(case))) for answer, case in zip(answers, count_cases(VISIBLE_SEED), strict=True)):
+    if all(
+        _is_near(answer, right(_leaves(case))) for answer, case in zip(answers, count_cases(VISIBLE_SEED), strict=True)
+    ):
         return "visible_case_hard_coded", "numbers that are right for other optimizers: what do they depend on?"
     if len(set(answers)) == 1:
         return "same_for_all", "the answer is the same for every optimizer: what does it read?"

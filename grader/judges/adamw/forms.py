@@ -111,7 +111,7 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
 
 
 def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:
-    parts = vector.split([parameter.numel() for parameter in model.parameters()])
+    parts = torch.split(vector, [parameter.numel() for parameter in model.parameters()])
     return [part.view_as(parameter).clone() for part, parameter in zip(parts, model.parameters(), strict=True)]
 
 

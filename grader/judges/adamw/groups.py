@@ -57,14 +57,16 @@ def _explain_decays(
     wanted: Sequence[float],
 ) -> Verdict:
     expected = f"weight_decay {case.weight_decay:g} for matrices and embeddings, 0 for biases and normalisations"
-    wrong = [
-        (name, value) for (name, _), value, right in zip(named, seen, wanted, strict=True) if value != right
-    ]
+    wrong = [(name, value) for (name, _), value, right in zip(named, seen, wanted, strict=True) if value != right]
     name, value = wrong[0]
     measured = f"{name}: {'in no group' if value is None else f'{value:g}'}, and {len(wrong) - 1} more parameters"
     for code, decays, look_at in _known_decays(case.weight_decay, named):
         if all(own == other for own, other in zip(seen, decays, strict=True)):
             return Verdict(code, expected, measured, look_at)
+    sizes = {value for value in seen if value}
+    if len(sizes) == 1 and [bool(value) for value in seen] == [bool(value) for value in wanted]:
+        measured = f"weight_decay {sizes.pop()} for them"
+        return Verdict("another_decay", expected, measured, "the size of the decay: it is an argument")
     if any(value is None for value in seen):
         left = sum(value is None for value in seen)
         return Verdict("parameters_left_out", expected, f"{left} parameters in no group", "the rest of the parameters")

@@ -94,10 +94,16 @@ MISCOUNTS = (
     Miscount("three_moments_of_adamw", _moments(AdamW=3), "AdamW's rule: what of it is needed at the next step?"),
     Miscount("two_moments_of_rmsprop", _moments(RMSProp=2), "RMSProp's rule: which mean does it carry on?"),
     Miscount("momentum_forgotten", {"moments": MOMENTS | {OPTIMIZERS[1]: 0}}, "momentum's rule: what is v?"),
-    Miscount("velocity_twice", {"moments": MOMENTS | {OPTIMIZERS[1]: 2}}, "momentum's rule: how much does it carry on?"),
+    Miscount(
+        "velocity_twice", {"moments": MOMENTS | {OPTIMIZERS[1]: 2}}, "momentum's rule: how much does it carry on?"
+    ),
     Miscount("state_of_plain_sgd", _moments(SGD=1), "SGD's rule: does it need anything from the step before?"),
-    Miscount("two_moments_for_all", {"moments": dict.fromkeys(OPTIMIZERS, 2)}, "each rule by itself: what does it keep?"),
-    Miscount("parameters_added", {"extra": 1}, "the parameters themselves are no state: count what is kept beside them"),
+    Miscount(
+        "two_moments_for_all", {"moments": dict.fromkeys(OPTIMIZERS, 2)}, "each rule by itself: what does it keep?"
+    ),
+    Miscount(
+        "parameters_added", {"extra": 1}, "the parameters themselves are no state: count what is kept beside them"
+    ),
     Miscount("gradients_added", {"extra": 2}, "parameters and gradients are no state: count what is kept beside them"),
     Miscount("elements_for_bytes", {"is_in_elements": True}, "the unit: how many bytes does one number take?"),
     Miscount("mebibytes_for_bytes", {"unit": MIB}, "the unit: bytes are asked for, not MiB"),
@@ -152,7 +158,9 @@ def _describe(case: StateCase) -> str:
     formats = " and ".join(sorted({str(kind.dtype).removeprefix("torch.") for kind in trained}))
     numbers = sum(kind.elements for kind in trained)
     frozen = len(case.tensors) - len(trained)
-    return f"{len(trained)} tensors with {numbers:,} numbers in {formats}" + (f", and {frozen} frozen" if frozen else "")
+    return f"{len(trained)} tensors with {numbers:,} numbers in {formats}" + (
+        f", and {frozen} frozen" if frozen else ""
+    )
 
 
 def _say(state_bytes: float) -> str:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from grader.cases.adamw import STEPS, UpdateCase
-from grader.judges.adamw.recipes import Deviation, Recipe, recipes, simulate
+from grader.judges.adamw.deviations import Deviation, recipes
+from grader.judges.adamw.recipes import Recipe, simulate
 from grader.judges.adamw.wording import describe
 from grader.verdict import UNRECOGNISED, Verdict
 
@@ -93,8 +94,17 @@ def read_steps(cases: Sequence[UpdateCase], tensors: Mapping[str, Tensor]) -> li
     ]
 
 
-def judge_steps(runs: Sequence[Steps], deviations: Sequence[Deviation], name: str) -> Verdict | None:
-    """Return the verdict on the first miss in any case, or None."""
+def judge_steps(
+    runs: Sequence[Steps], visible: Sequence[UpdateCase], deviations: Sequence[Deviation], name: str
+) -> Verdict | None:
+    """Return the verdict on the first miss in any case, or None.
+
+    Args:
+        runs: What every case did.
+        visible: The cases that a learner has seen.
+        deviations: The misconceptions that may explain a miss.
+        name: Of PyTorch's optimizer.
+    """
     for number, run in enumerate(runs):
         miss = run.miss()
         if miss is None:
@@ -105,7 +115,7 @@ def judge_steps(runs: Sequence[Steps], deviations: Sequence[Deviation], name: st
         if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
             look_at = "the weight is changed in place: a line `weight = ...` only gives a name to a new tensor"
             return Verdict("weight_not_changed", expected, "weights that never move", look_at)
-        found = _recognise(runs, number, deviations) or _scaled(run)
+        found = _recognise(runs, number, deviations) or _hard_coded(run, visible[number]) or _scaled(run)
         return Verdict(*((found.code, expected, measured, found.look_at) if found else _unknown(expected, measured)))
     return None
 
@@ -134,6 +144,14 @@ def _recognise(runs: Sequence[Steps], first: int, deviations: Sequence[Deviation
                 return deviation
             fitting = fitting or deviation
     return fitting
+
+
+def _hard_coded(run: Steps, visible: UpdateCase) -> Deviation | None:
+    """Find out whether the options are those of the case that a learner has seen."""
+    recipe = Recipe(fixed_betas=visible.betas, fixed_eps=visible.eps, fixed_decays=visible.decays)
+    if not run.explained_by(recipe):
+        return None
+    return Deviation("visible_case_hard_coded", {}, "options that are right for other tensors: where are they read?")
 
 
 def _scaled(run: Steps) -> Deviation | None:
