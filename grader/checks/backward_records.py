@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from grader.checks.contract import fail
+
 
 class BackwardRecord:
     """What happened in the backwards of one model.
@@ -43,6 +45,15 @@ class BackwardRecord:
         self._is_running = True
         try:
             loss.backward()  # type: ignore[no-untyped-call]
+        except RuntimeError as error:
+            if "modified by an inplace operation" not in str(error):
+                raise
+            fail(
+                "weight_needed_later",
+                "each hook changes its own parameter, which backward needs no more",
+                "a weight that was changed while backward still needed it",
+                "which parameters a step in your hook changes: those with a gradient from before too",
+            )
         finally:
             self._is_running = False
         self.gradients_left = max(self.gradients_left, self._alive())

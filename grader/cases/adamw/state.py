@@ -85,7 +85,7 @@ def state_cases(seed: int) -> tuple[StateCase, ...]:
         StateCase("AdamW", distilbert_tensors()),
         StateCase("SGD with momentum", (*frozen, *stack(torch.float32, layers))),
         StateCase("AdamW", (*frozen_half, *stack(torch.bfloat16, layers + 1), TensorKind((), torch.bfloat16))),
-        StateCase("RMSProp", (*stack(torch.float32, layers), *stack(torch.float16, 2), *frozen)),
+        StateCase("RMSProp", (*stack(torch.float32, layers), *stack(torch.float16, 3), *frozen)),
         StateCase("AdamW", (TensorKind(table), *stack(torch.float16, layers), *stack(torch.float32, 1))),
         StateCase("SGD", (TensorKind(table), *stack(torch.float32, layers))),
     )

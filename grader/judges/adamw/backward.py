@@ -43,6 +43,9 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     if _is_same(seen, wanted, start):
         return None
     expected = "after every backward, the weights of backward, step and zero_grad"
+    if facts["steps_after"] and not facts["steps_inside"]:
+        measured = f"{facts['steps_after']} steps, and none of them while backward runs"
+        return Verdict("step_outside_backward", expected, measured, "where step() is called: in a hook")
     if torch.equal(seen, start.expand_as(seen)):
         look_at = "who calls step() once a gradient is there, and is it still there then?"
         code = "update_of_nothing" if facts["steps_inside"] else "no_update"
@@ -53,9 +56,9 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     for code, install, look_at in _mistakes():
         if _is_same(seen, weights_of(case, install), start):
             return Verdict(code, expected, measured, look_at)
-    if bool(((seen[0] == start) | (seen[0] - wanted[0]).abs().le(1e-6)).all()):
-        measured = f"{float((seen[0] == start).float().mean()):.0%} of the numbers do not move"
-        return Verdict("parameters_left_out", expected, measured, "which parameters get a hook, and which do not")
+    left_out = _judge_left_out(case, seen[0], wanted[0], start, expected)
+    if left_out:
+        return left_out
     first = compare(seen[0] - start, wanted[0] - start)
     if first.residual <= 10 * RELATIVE_TOLERANCE:
         measured = f"a first update that is {first.factor:.4g} times as long"
@@ -64,18 +67,32 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     return Verdict(UNRECOGNISED, expected, measured, look_at)
 
 
+def _judge_left_out(case: BackwardCase, seen: Tensor, wanted: Tensor, start: Tensor, expected: str) -> Verdict | None:
+    """Find out whether the first backward moved some parameters as it should, and others not at all."""
+    if not bool(((seen == start) | (seen - wanted).abs().le(1e-6)).all()):
+        return None
+    trained = [parameter for parameter in case.make_model().parameters() if parameter.requires_grad]
+    parts = torch.split(seen == start, [parameter.numel() for parameter in trained])
+    is_biases = [bool(part.all()) for part in parts] == [parameter.dim() < 2 for parameter in trained]
+    measured = f"{sum(bool(part.all()) for part in parts)} of {len(parts)} parameters do not move"
+    if is_biases:
+        return Verdict("biases_left_out", expected, measured, "the parameters of one dimension: they are trained too")
+    return Verdict("parameters_left_out", expected, measured, "which parameters get a hook, and which do not")
+
+
 def _judge_alive(facts: Mapping[str, Any]) -> Verdict | None:
     expected = "one gradient alive at a time, and none after backward"
     if facts["steps_after"]:
         measured = f"{facts['steps_after']} steps after backward"
         return Verdict("step_after_backward", expected, measured, "where step() is called: in a hook, during backward")
+    if facts["gradients_left"]:
+        measured = f"{facts['gradients_left']} gradients left after backward"
+        look_at = "what is left of a gradient in the hook: zeros take as much memory as numbers"
+        return Verdict("gradient_left", expected, measured, look_at)
     if facts["gradients_alive"] > 1:
         measured = f"{facts['gradients_alive']} gradients alive together"
         look_at = "how long a gradient is kept: its own hook is the place to use it and to free it"
         return Verdict("gradients_wait", expected, measured, look_at)
-    if facts["gradients_left"]:
-        measured = f"{facts['gradients_left']} gradients left after backward"
-        return Verdict("gradient_left", expected, measured, "zero_grad(), or .grad = None, in the hook")
     if not facts["steps_inside"]:
         measured = "no step of an optimizer that make_optimizer made"
         return Verdict("optimizer_not_used", expected, measured, "which optimizer updates: the one that is handed over")
@@ -150,12 +167,12 @@ def _step_anew(parameter: nn.Parameter, make_optimizer: Any) -> Callable[..., No
     return hook
 
 
-def _install_shared(model: nn.Module, make_optimizer: Any) -> None:
-    """One optimizer for all takes a step in every hook, and no gradient is freed."""
+def _install_last(model: nn.Module, make_optimizer: Any) -> None:
+    """Every hook steps the optimizer of the last parameter, as a name that a loop changes does."""
     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    optimizer = make_optimizer(trained)
+    hook = _step(trained[-1], make_optimizer)
     for parameter in trained:
-        parameter.register_post_accumulate_grad_hook(lambda _: optimizer.step())  # type: ignore[no-untyped-call]
+        parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
 
 
 def _mistakes() -> Iterator[tuple[str, Install, str]]:
@@ -167,5 +184,5 @@ def _mistakes() -> Iterator[tuple[str, Install, str]]:
     yield "hook_before_gradient", _each(_step, is_early=True), look_at
     look_at = "how often the optimizer of one parameter takes a step in one backward"
     yield "stepped_twice", _each(lambda p, make: _step(p, make, times=2)), look_at
-    look_at = "one optimizer for all: which other parameters have a gradient when it takes a step?"
-    yield "others_stepped_too", _install_shared, look_at
+    look_at = "the name of the optimizer: when the hooks run, a loop has left its last value in it"
+    yield "last_optimizer_for_all", _install_last, look_at

@@ -21,10 +21,12 @@ Size = tuple[float, float]  # elements, bytes
 
 @dataclass(frozen=True)
 class Leaves:
-    """What the entries of a state are."""
+    """What the entries of a state are, and the parameters of the optimizer."""
 
     tensors: tuple[Tensor, ...]
-    numbers: tuple[float, ...]
+    numbers: tuple[float, ...] = ()
+    parameters: tuple[Tensor, ...] = ()
+    is_stepped: bool = True
 
 
 def judge_state_count(observation: Observation, seed: int) -> Verdict:
@@ -54,9 +56,12 @@ _NAMES = {
 
 
 def _leaves(case: CountCase) -> Leaves:
-    leaves = list(leaves_in([list(state.values()) for state in case.make_optimizer().state.values()]))
+    optimizer = case.make_optimizer()
+    leaves = list(leaves_in([list(state.values()) for state in optimizer.state.values()]))
     tensors = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
-    return Leaves(tensors, tuple(leaf for leaf in leaves if isinstance(leaf, int | float)))
+    parameters = tuple(parameter for group in optimizer.param_groups for parameter in group["params"])
+    numbers = tuple(leaf for leaf in leaves if isinstance(leaf, int | float))
+    return Leaves(tensors, numbers, parameters, bool(optimizer.state))
 
 
 def right(leaves: Leaves) -> Size:
@@ -83,11 +88,25 @@ def _each_storage_whole(leaves: Leaves) -> Size:
 
 
 def _each_object(leaves: Leaves) -> Size:
-    return _each_entry(Leaves(tuple({id(tensor): tensor for tensor in leaves.tensors}.values()), ()))
+    return _each_entry(Leaves(tuple({id(tensor): tensor for tensor in leaves.tensors}.values())))
 
 
 def _each_address(leaves: Leaves) -> Size:
-    return _each_entry(Leaves(tuple({tensor.data_ptr(): tensor for tensor in leaves.tensors}.values()), ()))
+    return _each_entry(Leaves(tuple({tensor.data_ptr(): tensor for tensor in leaves.tensors}.values())))
+
+
+def _storage_of_each_address(leaves: Leaves) -> Size:
+    addressed = {tensor.data_ptr(): tensor for tensor in leaves.tensors}
+    return _each_storage_whole(Leaves(tuple(addressed.values())))
+
+
+def _parameters(leaves: Leaves) -> Size:
+    return _each_entry(Leaves(leaves.parameters if leaves.is_stepped else ()))
+
+
+def _estimate(leaves: Leaves) -> Size:
+    elements, size = _each_entry(Leaves(leaves.parameters))
+    return 2 * elements, 2 * size
 
 
 def _four_bytes(leaves: Leaves) -> Size:
@@ -109,7 +128,7 @@ def _elements_of_entries(leaves: Leaves) -> Size:
 
 
 def _without_counters(leaves: Leaves) -> Size:
-    return right(Leaves(tuple(tensor for tensor in leaves.tensors if tensor.dim()), ()))
+    return right(Leaves(tuple(tensor for tensor in leaves.tensors if tensor.dim())))
 
 
 def _swapped(leaves: Leaves) -> Size:
@@ -126,6 +145,9 @@ _KNOWN: tuple[tuple[str, Callable[[Leaves], Size], str], ...] = (
     ("numbers_counted", _numbers_too, "entries that are no tensors: torch.is_tensor tells them"),
     ("shared_counted_each_time", _each_entry, "the code book that all parameters share: how often is it there?"),
     ("storage_counted_for_each_view", _each_storage_whole, _VIEWS),
+    ("address_of_view_for_storage", _storage_of_each_address, "data_ptr(): a tensor has one, and so has its storage"),
+    ("parameters_counted", _parameters, "the keys of the state are parameters: what is kept stands in its values"),
+    ("estimated", _estimate, "an estimate: count the tensors that are there"),
     ("views_counted_by_shape", _each_object, "a view is smaller than its storage: untyped_storage() is what is held"),
     ("views_counted_by_shape", _each_address, "a view is smaller than its storage: untyped_storage() is what is held"),
     ("elements_of_views", _elements_of_objects, "elements are counted by storage too: its bytes over element_size()"),

@@ -73,7 +73,11 @@ MOMENTS = (
     Deviation(
         "moments_summed", {"first": "sum", "second": "sum"}, "means, not sums: a new number counts with 1 - beta"
     ),
-    Deviation("momentum_left_out", {"first": "none"}, "the first moment: RMSProp divides the gradient, Adam its mean"),
+    Deviation(
+        "momentum_left_out",
+        {"first": "none", "first_correction": "none"},
+        "the first moment: RMSProp divides the gradient, Adam its mean",
+    ),
     Deviation(
         "rmsprop_step",
         {"first": "none", "first_correction": "none", "second_correction": "none"},
@@ -98,6 +102,9 @@ MOMENTS = (
     Deviation("epsilon_left_out", {"epsilon": "none"}, "a gradient of zero: by what is it divided?"),
     Deviation("step_starts_at_zero", {"clock": 0}, "the step count at the first step: 1 - beta**0 is zero"),
     Deviation("step_starts_at_two", {"clock": 2}, "the step count at the first step: how often is it raised?"),
+    Deviation("step_counted_twice", {"stride": 2}, "the step count: by how much does it grow in one step?"),
+    Deviation("gradient_clipped", {"clip": "value"}, "a clipping of the gradient that is not asked for"),
+    Deviation("gradient_norm_clipped", {"clip": "norm"}, "a clipping of the gradient's norm that is not asked for"),
     Deviation("sgd_step", {"rule": "sgd"}, "plain SGD: which line uses the moments?"),
     Deviation("momentum_step", {"rule": "momentum", "first": "sum"}, "momentum: by what is a step of Adam divided?"),
     Deviation("mean_not_divided", {"rule": "momentum"}, "the first moment alone: by what is it divided?"),

@@ -74,8 +74,8 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = decay_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_gradients(facts, tensors, _make_reference(case))
-        verdict = verdict or judge_options(case, facts["options"]) or _judge_movement(case, tensors, facts)
+        verdict = judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        verdict = verdict or _judge_movement(case, tensors, facts)
         if verdict:
             return name_form(verdict, form, LOOK_AT)
         furthest = max(furthest, _distance(case, tensors))

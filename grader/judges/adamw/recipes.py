@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -28,6 +29,8 @@ class Recipe:
         rate: Factor of the learning rate.
         gradient: Factor of the gradient.
         clock: First value of the step count: 1, 0 or 2.
+        stride: How much the step count grows in a step.
+        clip: The gradient is cut to 1 by "value" or by its "norm", or not: "no".
         shared_clock: Whether one count serves all tensors: "no", "steps" of the optimizer, or "tensors" updated.
         missing: A tensor without gradient is "skipped", "decayed", or updated with a gradient of "zero".
         group: Whose options a tensor has: "own", or those of the "first" or "last" group.
@@ -51,6 +54,8 @@ class Recipe:
     rate: float = 1.0
     gradient: float = 1.0
     clock: int = 1
+    stride: int = 1
+    clip: str = "no"
     shared_clock: str = "no"
     missing: str = "skipped"
     group: str = "own"
@@ -99,7 +104,7 @@ class _Walk:
                 return self.weight
             gradient = torch.zeros_like(self.weight)
         self.own_steps += 1
-        gradient = recipe.gradient * gradient.double()
+        gradient = _clipped(recipe.gradient * gradient.double(), recipe.clip)
         self.weight = self._updated(gradient, rate, self._clock(step, gradients))
         return self.weight
 
@@ -108,7 +113,7 @@ class _Walk:
         if number is None:  # each tensor that is updated moves the one count on
             present = [[g is not None for g in self.case.gradients(earlier)] for earlier in range(1, step)]
             number = sum(map(sum, present)) + sum(gradient is not None for gradient in gradients[: self.index + 1])
-        return number - 1 + self.recipe.clock
+        return (number - 1 + self.recipe.clock) * self.recipe.stride
 
     def _updated(self, gradient: Tensor, rate: float, clock: int) -> Tensor:
         recipe, weight, decay = self.recipe, self.weight, self.decay
@@ -139,7 +144,7 @@ class _Walk:
         if recipe.epsilon == "inside":
             return first / (second + eps).sqrt()
         if recipe.epsilon == "in_root_uncorrected":
-            return first / ((self.second.sqrt() + eps) / second_divisor**0.5)
+            return first * math.sqrt(second_divisor) / (self.second.sqrt() + eps)
         root = second.sqrt() if recipe.has_root else second
         return first / (root if recipe.epsilon == "none" else root + eps)
 
@@ -154,6 +159,12 @@ def _moment(moment: Tensor, number: Tensor, beta: float, kind: str) -> Tensor:
     if kind == "swapped":
         return (1 - beta) * moment + beta * number
     return beta * moment + (1 - beta) * number
+
+
+def _clipped(gradient: Tensor, clip: str) -> Tensor:
+    if clip == "value":
+        return gradient.clamp(-1, 1)
+    return gradient / gradient.norm().clamp(min=1) if clip == "norm" else gradient
 
 
 def _correction(beta: float, clock: int, kind: str) -> float:

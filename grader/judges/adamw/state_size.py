@@ -133,6 +133,8 @@ def _recognise(cases: Sequence[StateCase], answers: Sequence[float]) -> tuple[st
             return miscount.code, miscount.look_at
     if _explains(RIGHT.of, state_cases(VISIBLE_SEED), answers):
         return "visible_case_hard_coded", "numbers that are right for other tensors: what does your answer depend on?"
+    if not any(answers):
+        return "no_state_at_all", "SGD needs nothing from the step before: what do the other three rules need?"
     if len(set(answers)) == 1:
         return "same_for_all", "your answer is the same for all tensors and optimizers: what does it read?"
     return UNRECOGNISED, "one tensor of one optimizer: write its state down as a list of tensors, and count these"
