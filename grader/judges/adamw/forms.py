@@ -24,6 +24,7 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
     "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
     "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
+    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
     "accelerate_decay_zero": "where the weight_decay of your groups comes from: 0.0 for all leaves no difference",
     "accelerate_no_update": "whose parameters the optimizer holds",
 }

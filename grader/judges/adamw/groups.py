@@ -63,13 +63,13 @@ def _explain_decays(
     for code, decays, look_at in _known_decays(case.weight_decay, named):
         if all(own == other for own, other in zip(seen, decays, strict=True)):
             return Verdict(code, expected, measured, look_at)
+    if any(value is None for value in seen):
+        left = sum(value is None for value in seen)
+        return Verdict("parameters_left_out", expected, f"{left} parameters in no group", "the rest of the parameters")
     sizes = {value for value in seen if value}
     if len(sizes) == 1 and [bool(value) for value in seen] == [bool(value) for value in wanted]:
         measured = f"weight_decay {sizes.pop()} for them"
         return Verdict("another_decay", expected, measured, "the size of the decay: it is an argument")
-    if any(value is None for value in seen):
-        left = sum(value is None for value in seen)
-        return Verdict("parameters_left_out", expected, f"{left} parameters in no group", "the rest of the parameters")
     return Verdict(UNRECOGNISED, expected, measured, "for each group: its parameters, and its weight_decay")
 
 
