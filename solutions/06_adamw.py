@@ -349,21 +349,23 @@ check_adam_updates(adam_update)
 # weight, or `decay * w` added to the gradient. In Adam it does. What is added to the gradient passes through both
 # moments, and is divided by the root of the second.
 #
-# Here are two weights of 1.0. The gradient of the first changes between 1 and -1, that of the second between 0.01 and
-# -0.01. Both should only decay. Before you run the cell: which of them does Adam let decay less?
+# Here are two weights of 1.0. The gradient of the first changes between 10 and -10, that of the second between 0.1 and
+# -0.1. Both should only decay. Before you run the cell: which of them does Adam let decay less?
 
 # %%
 for optimizer_class in (torch.optim.Adam, torch.optim.AdamW):
     weights = torch.nn.Parameter(torch.ones(2, device=device))
     optimizer = optimizer_class([weights], lr=0.01, weight_decay=0.1)
     for step in range(200):
-        weights.grad = torch.tensor([1.0, 0.01], device=device) * (-1) ** step
+        weights.grad = torch.tensor([10.0, 0.1], device=device) * (-1) ** step
         optimizer.step()
     noisy, calm = weights.tolist()
     print(f"{optimizer_class.__name__:<6} large gradients {noisy:.3f}   small gradients {calm:.3f}")
 
 # %% [markdown]
-# With `Adam` the weight with large gradients hardly decays, and the other one is gone. With `AdamW` both decay alike.
+# With `Adam` the weight with large gradients hardly decays, and the other one far too much. With `AdamW` both decay
+# alike.
+#
 # The W says that the decay is **decoupled**: first `w *= 1 - lr * weight_decay`, then Adam's step.
 #
 # PyTorch's optimizers work on **groups** of parameters. Each group is a dict with its own options. `OwnOptimizer` is
@@ -470,8 +472,8 @@ for name, make_optimizer in makers.items():
     print(f"{name:<18} a gradient 4 times too large ends {distance:.1e} of the way from the right run")
 
 # %% [markdown]
-# SGD goes several times as far. AdamW divides the factor out: `m` is 4 times as large, and so is the root of `s`.
-# Only `eps` does not scale, and rounding.
+# SGD goes 4 times as far, so it ends about 3 ways from where it should. AdamW divides the factor out: `m` is 4 times
+# as large, and so is the root of `s`. Only `eps` does not scale.
 #
 # So AdamW forgives a wrong scale, and it **hides** it. A loss curve under AdamW cannot tell whether your accumulation
 # divides. Compare gradients, or weights under SGD. What AdamW does not hide is a wrong mix: some groups scaled, and
@@ -636,6 +638,10 @@ check_adamw_accelerate_form(train_decay_forms)
 # %% check="check_adamw_trainer_form" points=1
 check_adamw_trainer_form(train_decay_forms)
 
+# %% [markdown]
+# A right Trainer does not end at 0 here, but near 1e-3. Its AdamW is fused and rounds otherwise. AdamW takes full steps
+# from gradients that are nearly zero, so it makes rounding visible.
+
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: what is the number of dimensions of a weight matrix, of an embedding, of a bias, of a normalisation's weight?
@@ -710,8 +716,8 @@ check_adam_backward_peak(step_in_backward)
 # </details>
 
 # %% [markdown]
-# The gradients are gone from the peak. The meter shows the state under *other*: it belongs to no optimizer that the
-# meter was handed.
+# The gradients are gone from the peak: 27 MiB less of it. What is left beside parameters and state is the activations
+# of this batch, and the one gradient that is in use.
 #
 # The price: no gradient waits, so nothing can be done with all of them together. Clipping by the global norm and
 # accumulation need all gradients. So does a scaler that skips a step.
