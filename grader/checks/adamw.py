@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -163,7 +164,7 @@ def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation
                 fail(code, "two numbers: elements, bytes", found, "what your function returns")
             elements = require_number(answer[0], "the elements")
             counted.append([elements, require_number(answer[1], "the bytes")])
-            peak = measure_peak_memory(lambda: count_state(optimizer) and None, optimizer=optimizer, device="cpu")  # noqa: B023
+            peak = measure_peak_memory(partial(count_state, optimizer), optimizer=optimizer, device="cpu")
         copied_bytes.append(peak.above_entry_bytes)
     return Observation({"counted": counted, "copied_bytes": copied_bytes})
 
