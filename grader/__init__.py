@@ -9,6 +9,16 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "grader.checks.adamw": (
+        "check_adam_backward_peak",
+        "check_adam_in_backward",
+        "check_adam_updates",
+        "check_adamw_accelerate_form",
+        "check_adamw_steps",
+        "check_adamw_trainer_form",
+        "check_state_bytes",
+        "check_state_count",
+    ),
     "grader.checks.gradient_accumulation": (
         "check_accelerate_form",
         "check_accumulated_gradients",
@@ -78,6 +88,7 @@ _HOMES = {
     "grader.testbed.blocks": ("make_thin_blocks", "make_wide_blocks"),
     "grader.testbed.chain": ("make_chain",),
     "grader.testbed.hub": ("load_pair_classifier", "load_sentence_pairs", "load_tokenizer"),
+    "grader.testbed.own_optimizer": ("OwnOptimizer",),
     "grader.testbed.pretrained": ("make_bert", "make_bert_large", "make_distilbert", "make_pair_classifier"),
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),

@@ -49,12 +49,16 @@ def judge_updates(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], refer
     Returns:
         The verdict on the first thing that is wrong, or None.
     """
+    return judge_gradients(facts, tensors, reference) or _judge_movement(tensors, reference)
+
+
+def judge_gradients(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
+    """Find what is wrong with one epoch but for the movement of the weights; arguments as `judge_updates` has them."""
     return (
         _judge_forwards(facts, reference)
         or _judge_places(facts["events"], reference)
         or _judge_graphs(facts["events"], reference)
         or _judge_gradients(tensors, reference)
-        or _judge_movement(tensors, reference)
     )
 
 

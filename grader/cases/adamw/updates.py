@@ -1,0 +1,111 @@
+"""Weights and gradients that an optimizer written by hand takes steps on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+STEPS = 20
+HALVED_AT = 12  # from this step on, counted from 1, the learning rates are half
+
+
+@dataclass(frozen=True)
+class UpdateCase:
+    """Tensors with a gradient for each of 20 steps; the gradients do not depend on the weights.
+
+    Attributes:
+        shapes: The tensors.
+        groups: The group of each tensor.
+        learning_rates: Of each group.
+        decays: Weight decay of each group.
+        betas: Decay rates of both moments.
+        eps: Added to the denominator.
+        gradient_size: Standard deviation of a gradient's numbers.
+        first_steps: For tensors that get no gradient at first, the first step with one, counted from 1.
+        is_halved: Whether the learning rates are halved on the way.
+        seed: Seed of weights and gradients.
+    """
+
+    shapes: tuple[tuple[int, ...], ...]
+    groups: tuple[int, ...]
+    learning_rates: tuple[float, ...]
+    decays: tuple[float, ...]
+    betas: tuple[float, float]
+    eps: float
+    gradient_size: float
+    first_steps: Mapping[int, int]
+    is_halved: bool
+    seed: int
+
+    def make_weights(self) -> list[Tensor]:
+        """Draw the tensors at the start."""
+        generator = torch.Generator().manual_seed(self.seed)
+        return [torch.randn(shape, generator=generator) for shape in self.shapes]
+
+    def gradients(self, step: int) -> list[Tensor | None]:
+        """Draw the gradients of a step, counted from 1; some numbers of the first tensor's are always zero."""
+        generator = torch.Generator().manual_seed(1000 * self.seed + step)
+        drawn: list[Tensor | None] = []
+        for index, shape in enumerate(self.shapes):
+            gradient = self.gradient_size * (torch.randn(shape, generator=generator) + 0.5)
+            if index == 0:
+                gradient[0] = 0.0  # a row of an embedding that no token asked for
+            drawn.append(gradient if step >= self.first_steps.get(index, 1) else None)
+        return drawn
+
+    def learning_rate(self, group: int, step: int) -> float:
+        """Return the learning rate of a group at a step, counted from 1."""
+        return self.learning_rates[group] / (2 if self.is_halved and step >= HALVED_AT else 1)
+
+    def members(self, group: int) -> list[int]:
+        """Return the numbers of the tensors of a group."""
+        return [index for index, own in enumerate(self.groups) if own == group]
+
+
+def adam_cases(seed: int) -> tuple[UpdateCase, ...]:
+    """Three settings without decay: as in the lesson, an epsilon that counts, and other betas on three dimensions."""
+    draw = random.Random(seed)
+    wide, tall = draw.randrange(5, 9), draw.randrange(3, 5)
+    other = (draw.choice((0.6, 0.7, 0.75, 0.8)), draw.choice((0.94, 0.95, 0.96, 0.97)))
+    return (
+        _single_group(((tall, wide), (wide,)), 0.05, 0.0, (0.9, 0.999), 1e-8, 1.0, seed),
+        _single_group(((wide, tall), (tall,)), 0.02, 0.0, (0.9, 0.99), draw.choice((2e-3, 5e-3)), 0.01, seed + 1),
+        _single_group(((2, tall, wide), (1,)), 0.1, 0.0, other, 1e-3, 0.1, seed + 2),
+    )
+
+
+def adamw_cases(seed: int) -> tuple[UpdateCase, ...]:
+    """Three settings.
+
+    One group with decay; no decay and an epsilon that counts; two groups with decays and learning rates of their own,
+    one tensor without any gradient, one whose gradients begin later, and learning rates that are halved on the way.
+    """
+    draw = random.Random(seed + 3)
+    wide, tall = draw.randrange(5, 9), draw.randrange(3, 5)
+    shapes = ((tall, wide), (wide,), (wide, tall), (tall,), (2, tall))
+    rates, late = (draw.choice((0.04, 0.05)), draw.choice((0.02, 0.03))), draw.randrange(4, 8)
+    never = STEPS + 1
+    return (
+        _single_group(((wide, tall), (tall,)), 0.05, draw.randrange(20, 40) / 100, (0.9, 0.999), 1e-8, 1.0, seed + 4),
+        _single_group(((tall, wide), (1,)), 0.02, 0.0, (0.8, 0.99), draw.choice((2e-3, 5e-3)), 0.01, seed + 5),
+        UpdateCase(
+            shapes, (0, 1, 0, 1, 0), rates, (0.4, 0.1), (0.9, 0.95), 0.05, 0.2, {2: late, 4: never}, True, seed + 6
+        ),
+    )
+
+
+def _single_group(
+    shapes: tuple[tuple[int, ...], ...],
+    learning_rate: float,
+    decay: float,
+    betas: tuple[float, float],
+    eps: float,
+    gradient_size: float,
+    seed: int,
+) -> UpdateCase:
+    groups = (0,) * len(shapes)
+    return UpdateCase(shapes, groups, (learning_rate,), (decay,), betas, eps, gradient_size, {}, False, seed)

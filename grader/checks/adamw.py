@@ -1,0 +1,186 @@
+"""Observations of lesson 06: AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.cases.adamw import (
+    STEPS,
+    UpdateCase,
+    adam_cases,
+    adamw_cases,
+    backward_cases,
+    backward_peak_case,
+    count_cases,
+    decay_forms_cases,
+    state_cases,
+)
+from grader.checks.backward_records import record_backward
+from grader.checks.claims import claim_of, measure_claimed_peak
+from grader.checks.contract import fail, require_number
+from grader.checks.library_calls import record_library_calls
+from grader.checks.optimizer_records import record_options
+from grader.checks.recording import record_training
+from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
+from grader.checks.running import make_check
+from grader.checks.step_records import StepRecord, copies, observe_steps, on_device
+from grader.device import lesson_device
+from grader.meters.measurement import measure_peak_memory
+from grader.observation import Observation
+from grader.testbed.own_optimizer import OwnOptimizer
+
+UPDATE_PARAMETERS = ("weight", "gradient", "state", "lr", "betas", "eps")
+FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
+LINES_OF_ADAM = "the lines of the update: both moments, their correction, the step"
+
+
+@make_check("predict_optimizer_state", ("parameters", "optimizer"))
+def check_state_bytes(predict_optimizer_state: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the state of six lists of parameters, which have shapes and no values."""
+    predicted = []
+    look_at = "the rule of the optimizer: what of it is needed again at the next step?"
+    for case in state_cases(seed):
+        with refuse_optimizers("a prediction, from the parameters and the name of the optimizer", look_at):
+            answer = predict_optimizer_state(case.make_parameters(), case.optimizer)
+        predicted.append(require_number(answer, "the state in bytes"))
+    return Observation({"predicted_bytes": predicted})
+
+
+@make_check("adam_update", UPDATE_PARAMETERS)
+def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observation:
+    """Update single tensors for 20 steps, in turn."""
+
+    def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
+        weights = [weight.to(lesson_device()) for weight in case.make_weights()]
+        states: list[dict[str, Any]] = [{} for _ in weights]
+        recorder = StepRecord(weights)
+        for step in range(1, STEPS + 1):
+            gradients = on_device(case.gradients(step))
+            kept = copies(gradients)
+            for weight, gradient, state in zip(weights, gradients, states, strict=True):
+                with refuse_optimizers("Adam written by hand", LINES_OF_ADAM), torch.no_grad():
+                    adam_update(weight, gradient, state, case.learning_rate(0, step), case.betas, case.eps)
+            recorder.note(gradients, kept)
+        return recorder.facts(states), recorder.rows()
+
+    return observe_steps(observe, adam_cases(seed))
+
+
+@make_check("adamw_step", ("optimizer",))
+def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
+    """Take 20 steps of an optimizer with groups."""
+
+    def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
+        weights = [torch.nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
+        options = zip(case.learning_rates, case.decays, strict=True)
+        groups = [
+            {"params": [weights[index] for index in case.members(group)], "lr": rate, "weight_decay": decay}
+            for group, (rate, decay) in enumerate(options)
+        ]
+        optimizer = OwnOptimizer(adamw_step, groups, betas=case.betas, eps=case.eps)
+        recorder = StepRecord(weights)
+        for step in range(1, STEPS + 1):
+            gradients = on_device(case.gradients(step))
+            kept = copies(gradients)
+            for number, group in enumerate(optimizer.param_groups):
+                group["lr"] = case.learning_rate(number, step)
+            for weight, gradient in zip(weights, gradients, strict=True):
+                weight.grad = gradient
+            with refuse_optimizers("AdamW written by hand", LINES_OF_ADAM):
+                optimizer.step()
+            recorder.note(gradients, kept)
+        states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
+        return recorder.facts(states), recorder.rows()
+
+    return observe_steps(observe, adamw_cases(seed))
+
+
+@make_check("step_in_backward", ("model", "make_optimizer"))
+def check_adam_in_backward(step_in_backward: Callable[..., Any], seed: int) -> Observation:
+    """Prepare two models, and run some backwards."""
+    settings, tensors = [], {}
+    for number, case in enumerate(backward_cases(seed)):
+        model = case.make_model().to(lesson_device())
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        rows = []
+        with record_backward(model) as record:
+            step_in_backward(model, record.noting(case.make_optimizer))
+            for batch in case.make_batches():
+                record.run_backward(model(batch.to(lesson_device())).square().mean())
+                rows.append(torch.cat([parameter.detach().flatten() for parameter in trained]))
+        settings.append(record.facts())
+        tensors[f"{number}.weights"] = torch.stack(rows).cpu()
+    return Observation({"settings": settings}, tensors)
+
+
+@make_check("step_in_backward", ("model", "make_optimizer"))
+def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) -> Observation:
+    """Measure the peak of one backward that updates."""
+    case = backward_peak_case(seed)
+    model, inputs = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device())
+    with record_backward(model) as record:
+        step_in_backward(model, record.noting(case.make_optimizer))
+
+        def step() -> None:
+            record.run_backward(model(inputs).square().mean())
+
+        try:
+            peak = measure_claimed_peak(step, model=model, inputs=inputs)
+        except ValueError as error:
+            if "more memory" not in str(error):
+                raise
+            fail("memory_kept", "no tensor kept after the call", str(error), "what your hooks keep: lists, closures")
+    return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
+
+
+@make_check("train_decay_forms", FORMS_PARAMETERS)
+def check_adamw_accelerate_form(train_decay_forms: Callable[..., Any], seed: int) -> Observation:
+    """Train in two forms and watch the first."""
+    return _observe_forms(train_decay_forms, seed, watched=0)
+
+
+@make_check("train_decay_forms", FORMS_PARAMETERS)
+def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -> Observation:
+    """Train in two forms and watch the second."""
+    return _observe_forms(train_decay_forms, seed, watched=1)
+
+
+@make_check("count_state", ("optimizer",))
+def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation:
+    """Have the state of four optimizers counted. They are on the CPU, also where there is a CUDA device."""
+    counted, copied_bytes = [], []
+    for case in count_cases(seed):
+        optimizer = case.make_optimizer()
+        with refuse_count():
+            answer = count_state(optimizer)
+            if not isinstance(answer, tuple | list) or len(answer) != 2:
+                found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
+                code = "returned_none" if answer is None else "no_pair"
+                fail(code, "two numbers: elements, bytes", found, "what your function returns")
+            elements = require_number(answer[0], "the elements")
+            counted.append([elements, require_number(answer[1], "the bytes")])
+            peak = measure_peak_memory(partial(count_state, optimizer), optimizer=optimizer, device="cpu")
+        copied_bytes.append(peak.above_entry_bytes)
+    return Observation({"counted": counted, "copied_bytes": copied_bytes})
+
+
+def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+    settings, calls = [], []
+    tensors: dict[str, Tensor] = {}
+    for number, case in enumerate(decay_forms_cases(seed)):
+        models = [case.make_model().to(lesson_device()) for _ in range(2)]
+        with (
+            record_training(models[watched]) as record,
+            record_library_calls(record) as called,
+            record_options(models[watched]) as options,
+        ):
+            train_decay_forms(*models, case.make_dataset(), case.rows, case.learning_rate, case.weight_decay)
+        settings.append(record.facts() | {"options": options})
+        calls.append(called)
+        tensors |= record.tensors(str(number))
+    return Observation({"settings": settings, "calls": calls}, tensors)

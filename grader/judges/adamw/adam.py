@@ -1,0 +1,82 @@
+"""Verdicts on Adam and AdamW written by hand: PyTorch's steps, from a state of two moments and a count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from grader.cases.adamw import STEPS, UpdateCase, adam_cases, adamw_cases
+from grader.judges.adamw.deviations import DECAY, MOMENTS, Deviation
+from grader.judges.adamw.trajectories import judge_steps, read_steps
+from grader.judges.adamw.wording import describe
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+VISIBLE_SEED = 0  # of the cases that a learner has seen
+MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
+
+
+def judge_adam_updates(observation: Observation, seed: int) -> Verdict:
+    """Judge Adam's update of single tensors."""
+    return _judge(observation, (adam_cases(seed), adam_cases(VISIBLE_SEED)), MOMENTS, "torch.optim.Adam")
+
+
+def judge_adamw_steps(observation: Observation, seed: int) -> Verdict:
+    """Judge AdamW's step over groups, with decay and with missing gradients."""
+    cases = adamw_cases(seed), adamw_cases(VISIBLE_SEED)
+    return _judge(observation, cases, (*MOMENTS, *DECAY), "torch.optim.AdamW")
+
+
+def _judge(
+    observation: Observation,
+    both_cases: tuple[Sequence[UpdateCase], Sequence[UpdateCase]],
+    deviations: Sequence[Deviation],
+    name: str,
+) -> Verdict:
+    (cases, visible), settings = both_cases, observation.facts["settings"]
+    for case, facts in zip(cases, settings, strict=True):
+        verdict = _judge_gradients(case, facts)
+        if verdict:
+            return verdict
+    verdict = judge_steps(read_steps(cases, observation.tensors), visible, deviations, name)
+    if verdict:
+        return verdict
+    for case, facts in zip(cases, settings, strict=True):
+        verdict = _judge_state(case, facts)
+        if verdict:
+            return verdict
+    tensors = sum(len(case.shapes) for case in cases)
+    measured = f"{tensors} tensors that follow {name} for {STEPS} steps, each with a state of two moments"
+    return Verdict(PASSED, f"the steps of {name}", measured)
+
+
+def _judge_gradients(case: UpdateCase, facts: Mapping[str, Any]) -> Verdict | None:
+    for index, is_changed in enumerate(facts["is_gradient_changed"]):
+        if is_changed:
+            look_at = "a line that writes into the gradient, such as gradient.add_(...): make a new tensor instead"
+            expected = f"the gradient as it was ({describe(case, index)})"
+            return Verdict("gradient_changed", expected, "another gradient after the step", look_at)
+    return None
+
+
+def _judge_state(case: UpdateCase, facts: Mapping[str, Any]) -> Verdict | None:
+    for index, elements in enumerate(facts["state_elements"]):
+        shape = case.shapes[index]
+        numbers = 1
+        for side in shape:
+            numbers *= side
+        is_updated = case.first_steps.get(index, 1) <= STEPS
+        least, most = (2 * numbers, 2 * numbers + MOST_COUNTERS) if is_updated else (0, 0)
+        if least <= elements <= most:
+            continue
+        kept = f"two moments of {numbers} numbers each, and a count" if is_updated else "no state: it has no gradient"
+        measured = f"{elements} numbers in tensors of its state"
+        if elements < least:
+            look_at = "where the moments are kept: the state that your function is handed is what a checkpoint saves"
+            return Verdict("moments_kept_elsewhere", kept, measured, look_at)
+        if not is_updated:
+            look_at = "when the state is made: a tensor that never has a gradient needs none"
+            return Verdict("state_without_gradient", kept, measured, look_at)
+        look_at = "what the state keeps beside the two moments: the next step needs nothing else"
+        return Verdict("state_too_large", kept, measured, look_at)
+    return None

@@ -1,0 +1,128 @@
+"""Verdicts on AdamW with two groups under Accelerate and the Trainer: used as taught, and equal to the raw loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache, partial
+
+import torch
+from torch import Tensor, nn
+
+from grader.cases.adamw import DecayFormsCase, decay_forms_cases
+from grader.judges.adamw.groups import judge_options, options_of
+from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
+from grader.judges.updates import Reference, judge_gradients
+from grader.judges.vectors import gradient_at, tensors_of
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+# Fused AdamW differs from the loop over tensors by rounding: by up to 1e-4 of the movement after five updates.
+TOLERANCE = 1e-3
+
+LOOK_AT = TRAINER_DEFAULTS | {
+    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
+    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
+    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+    "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
+    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
+    "accelerate_decay_zero": "where the weight_decay of your groups comes from: 0.0 for all leaves no difference",
+    "accelerate_no_update": "whose parameters the optimizer holds",
+}
+
+
+def judge_adamw_accelerate_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Accelerate form: used as taught, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        verdict = _judge_accelerate(case, facts, calls)
+        verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
+        if verdict:
+            return verdict
+    return _judge_forms(observation, seed, "accelerate")
+
+
+def judge_adamw_trainer_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Trainer form: used as taught, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        if not calls["trainer"]:
+            look_at = "Trainer(...) only prepares: who calls .train()?"
+            return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
+        verdict = judge_models(case.updates, facts, calls, is_in_trainer=True)
+        if verdict:
+            return verdict
+    return _judge_forms(observation, seed, "trainer")
+
+
+def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsCase, Facts, Facts]]:
+    return zip(decay_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
+
+
+def _judge_accelerate(case: DecayFormsCase, facts: Facts, calls: Facts) -> Verdict | None:
+    expected = f"model, optimizer and loader prepared, and {count(case.updates, 'call')} of accelerator.backward"
+    if not calls["prepared"] and not calls["backward"]:
+        look_at = "which lines of the raw loop Accelerate takes over"
+        return Verdict("accelerator_not_used", expected, "nothing prepared", look_at)
+    for name in ("model", "optimizer", "loader"):
+        if name not in calls["prepared"]:
+            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+    in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
+    if len(calls["backward"]) < in_loop:
+        measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
+        return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
+    return None
+
+
+def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
+    cases, furthest = decay_forms_cases(seed), 0.0
+    for index, case in enumerate(cases):
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        verdict = judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        verdict = verdict or _judge_movement(case, tensors, facts)
+        if verdict:
+            return name_form(verdict, form, LOOK_AT)
+        furthest = max(furthest, _distance(case, tensors))
+    updates = sum(case.updates for case in cases)
+    measured = f"{updates} updates with two groups, at most {furthest:.1e} of the movement from the raw loop"
+    return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: Facts) -> Verdict | None:
+    if _distance(case, tensors) <= TOLERANCE:
+        return None
+    names = sorted({str(options["optimizer"]) for options in facts["options"]})
+    expected = f"the weights that AdamW leads to, with lr {case.learning_rate:g}"
+    measured = f"weights that are off by {_distance(case, tensors):.2g} of the movement, by {', '.join(names)}"
+    return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights, and with which options")
+
+
+def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
+    """Return how far the weights are from those that AdamW leads to from the gradients that were seen."""
+    model = case.make_model()
+    start = nn.utils.parameters_to_vector(model.parameters()).detach()
+    optimizer = torch.optim.AdamW(options_of(model, case.weight_decay), lr=case.learning_rate, foreach=False)
+    for update in range(case.updates):
+        gradient = tensors[f"gradient.{update}"]
+        for parameter, part in zip(model.parameters(), _split(gradient, model), strict=True):
+            parameter.grad = part
+        optimizer.step()
+    wanted = nn.utils.parameters_to_vector(model.parameters()).detach()
+    missed = torch.linalg.vector_norm(tensors[f"weights.{case.updates}"] - wanted)
+    missed += torch.linalg.vector_norm(tensors["weights.0"] - start)
+    ratio = float(missed / torch.linalg.vector_norm(wanted - start))
+    return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
+
+
+def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:
+    parts = torch.split(vector, [parameter.numel() for parameter in model.parameters()])
+    return [part.view_as(parameter).clone() for part, parameter in zip(parts, model.parameters(), strict=True)]
+
+
+@lru_cache(maxsize=4)
+def _make_reference(case: DecayFormsCase) -> Reference:
+    model, dataset = case.make_model(), case.make_dataset()
+    batches = [dataset[start : start + case.rows] for start in range(0, case.rows * case.updates, case.rows)]
+
+    def loss(number: int) -> Tensor:
+        mean: Tensor = model(**batches[number]).loss
+        return mean
+
+    return Reference(case.updates, 1, case.rows, case.learning_rate, partial(gradient_at, model, loss))

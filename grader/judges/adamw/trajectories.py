@@ -1,0 +1,180 @@
+"""Compares the steps of an optimizer with PyTorch's, and finds the misconception that takes the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from grader.cases.adamw import STEPS, UpdateCase
+from grader.judges.adamw.deviations import Deviation, recipes
+from grader.judges.adamw.recipes import Recipe, simulate
+from grader.judges.adamw.wording import describe
+from grader.verdict import UNRECOGNISED, Verdict
+
+# Two float32 runs of the same 20 steps differ by about 3e-6 of their movement; the smallest mistake by 1e-3.
+TOLERANCE = 1e-4
+ROUNDING = 2**-20  # eight units in the last place of a weight, for each of its 20 steps
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What a case did, beside what PyTorch does.
+
+    Attributes:
+        case: The case.
+        seen: Of each tensor, its values after each step, [steps, numbers].
+        wanted: The same of PyTorch.
+    """
+
+    case: UpdateCase
+    seen: Sequence[Tensor]
+    wanted: Sequence[Tensor]
+
+    def start(self, index: int) -> Tensor:
+        """Return a tensor before the first step, in one vector."""
+        return self.case.make_weights()[index].flatten()
+
+    def miss(self) -> tuple[int, int] | None:
+        """Return the first step, counted from 1, and the tensor that is not as it should be."""
+        for step in range(STEPS):
+            for index, (seen, wanted) in enumerate(zip(self.seen, self.wanted, strict=True)):
+                if not is_near(seen[step], wanted[step], self.start(index)):
+                    return step + 1, index
+        return None
+
+    def explained_by(self, recipe: Recipe) -> bool:
+        """Tell whether a recipe takes the steps that were seen, in every tensor."""
+        for index, seen in enumerate(self.seen):
+            start = self.start(index)
+            for row, weight in zip(seen, simulate(self.case, index, recipe), strict=True):
+                if not is_near(row, weight.flatten(), start):
+                    return False
+        return True
+
+
+def is_near(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
+    """Tell whether two weights agree, as measured by how far the wanted one has moved; NaN agrees with NaN only."""
+    is_nan = wanted.isnan()
+    if not torch.equal(seen.isnan(), is_nan):
+        return False
+    difference = torch.linalg.vector_norm((seen.double() - wanted.double())[~is_nan])
+    movement = torch.linalg.vector_norm((wanted.double() - start.double())[~is_nan])
+    return bool(difference <= TOLERANCE * movement + ROUNDING * torch.linalg.vector_norm(start))
+
+
+def steps_of_torch(case: UpdateCase) -> list[Tensor]:
+    """Take the steps of a case with `torch.optim.AdamW`; without decay they are Adam's."""
+    parameters = [nn.Parameter(weight) for weight in case.make_weights()]
+    options = zip(case.learning_rates, case.decays, strict=True)
+    groups = [
+        {"params": [parameters[index] for index in case.members(group)], "lr": rate, "weight_decay": decay}
+        for group, (rate, decay) in enumerate(options)
+    ]
+    optimizer = torch.optim.AdamW(groups, betas=case.betas, eps=case.eps, foreach=False)
+    rows: list[list[Tensor]] = [[] for _ in parameters]
+    for step in range(1, STEPS + 1):
+        for number, group in enumerate(optimizer.param_groups):
+            group["lr"] = case.learning_rate(number, step)
+        for parameter, gradient in zip(parameters, case.gradients(step), strict=True):
+            parameter.grad = gradient
+        optimizer.step()
+        for row, parameter in zip(rows, parameters, strict=True):
+            row.append(parameter.detach().flatten().clone())
+    return [torch.stack(row) for row in rows]
+
+
+def read_steps(cases: Sequence[UpdateCase], tensors: Mapping[str, Tensor]) -> list[Steps]:
+    """Read what was seen of every case, beside PyTorch's steps."""
+    return [
+        Steps(case, [tensors[f"{number}.{index}"] for index in range(len(case.shapes))], steps_of_torch(case))
+        for number, case in enumerate(cases)
+    ]
+
+
+def judge_steps(
+    runs: Sequence[Steps], visible: Sequence[UpdateCase], deviations: Sequence[Deviation], name: str
+) -> Verdict | None:
+    """Return the verdict on the first miss in any case, or None.
+
+    Args:
+        runs: What every case did.
+        visible: The cases that a learner has seen.
+        deviations: The misconceptions that may explain a miss.
+        name: Of PyTorch's optimizer.
+    """
+    for number, run in enumerate(runs):
+        miss = run.miss()
+        if miss is None:
+            continue
+        step, index = miss
+        expected = f"after step {step}, the weights of {name} ({describe(run.case, index)})"
+        measured = _say_movement(run, step, index)
+        if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
+            look_at = "the weight is changed in place: a line `weight = ...` only gives a name to a new tensor"
+            return Verdict("weight_not_changed", expected, "weights that never move", look_at)
+        found = _recognise(runs, number, deviations) or _hard_coded(run, visible[number]) or _scaled(run)
+        return Verdict(*((found.code, expected, measured, found.look_at) if found else _unknown(expected, measured)))
+    return None
+
+
+def _unknown(expected: str, measured: str) -> tuple[str, str, str, str]:
+    return UNRECOGNISED, expected, measured, "the update, line by line, at step 1, where both moments are still zero"
+
+
+def _say_movement(run: Steps, step: int, index: int) -> str:
+    seen, wanted, start = run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index)
+    if not bool(seen.isfinite().all()):
+        return "NaN or infinity in the weights"
+    moved, should = torch.linalg.vector_norm(seen - start), torch.linalg.vector_norm(wanted - start)
+    if not should:
+        return "a tensor that moves, and should stay"
+    difference = float(torch.linalg.vector_norm(seen - wanted) / should)
+    return f"a movement {float(moved / should):.3g} times as long; the weights are off by {difference:.2g} of it"
+
+
+def _recognise(runs: Sequence[Steps], first: int, deviations: Sequence[Deviation]) -> Deviation | None:
+    """Find the misconception that takes the steps of the first case that is not right, and by preference of all."""
+    fitting: Deviation | None = None
+    for deviation, recipe in recipes(deviations):
+        if runs[first].explained_by(recipe):
+            if all(run.explained_by(recipe) for run in runs):
+                return deviation
+            fitting = fitting or deviation
+    return fitting
+
+
+def _hard_coded(run: Steps, visible: UpdateCase) -> Deviation | None:
+    """Find out whether the options are those of the case that a learner has seen."""
+    recipe = Recipe(fixed_betas=visible.betas, fixed_eps=visible.eps, fixed_decays=visible.decays)
+    if not run.explained_by(recipe):
+        return None
+    return Deviation("visible_case_hard_coded", {}, "options that are right for other tensors: where are they read?")
+
+
+def _scaled(run: Steps) -> Deviation | None:
+    """Find out whether the steps are those of a gradient, or of a learning rate, times a constant."""
+    for factor in _first_step_factors(run):
+        if run.explained_by(Recipe(gradient=factor)):
+            look_at = f"a factor of {factor:.4g} on the gradient: Adam hides it but for epsilon"
+            return Deviation("gradient_scaled", {}, look_at)
+        if run.explained_by(Recipe(rate=factor)):
+            return Deviation("learning_rate_scaled", {}, f"a factor of {factor:.4g} on the learning rate")
+    return None
+
+
+def _first_step_factors(run: Steps) -> Iterator[float]:
+    """Yield factors of the gradient, and of the learning rate, that the first step would show."""
+    for index, seen in enumerate(run.seen):
+        gradient = run.case.gradients(1)[index]
+        if gradient is None:
+            continue
+        group = run.case.groups[index]
+        rate, eps = run.case.learning_rate(group, 1), run.case.eps
+        kept = run.start(index) * (1 - rate * run.case.decays[group])
+        share = ((kept - seen[0]).double() / rate).abs()  # c |g| / (c |g| + eps) for a gradient times c
+        size = gradient.flatten().double().abs()
+        yield float((share * (size + eps) / size).nanmedian())
+        yield float((share * eps / (size * (1 - share))).nanmedian())

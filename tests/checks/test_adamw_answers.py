@@ -1,0 +1,62 @@
+"""What lesson 06 says to answers that are no answers."""
+
+import pytest
+import torch
+
+import grader
+from grader.verdict import CheckFailed
+
+
+def told(check: str, answer) -> str:
+    with pytest.raises(CheckFailed) as failure:
+        getattr(grader, check)(answer)
+    assert len(failure.value.lines()) in (1, 3)
+    return failure.value.code
+
+
+@pytest.fixture(autouse=True)
+def no_attempts(monkeypatch):
+    monkeypatch.setenv("LEAN_TRAINING_ATTEMPTS", "off")
+
+
+def test_a_prediction_is_a_number_and_no_measurement():
+    assert told("check_state_bytes", lambda parameters, optimizer: None) == "returned_none"
+    assert told("check_state_bytes", lambda parameters, optimizer: "8 P") == "wrong_type"
+    assert told("check_state_bytes", lambda parameters, optimizer: torch.optim.AdamW(parameters)) == (
+        "torch_optimizer_used"
+    )
+
+
+def test_an_optimizer_that_does_nothing_is_told():
+    assert told("check_adam_updates", lambda weight, gradient, state, lr, betas, eps: None) == "weight_not_changed"
+    assert told("check_adamw_steps", lambda optimizer: None) == "weight_not_changed"
+
+
+def test_errors_of_an_answer_are_told_with_their_line():
+    def adamw_step(optimizer):
+        for group in optimizer.param_groups:
+            for weight in group["params"]:
+                weight.sub_(weight.grad)
+
+    assert told("check_adamw_steps", adamw_step) == "raised_type_error"
+
+
+def test_the_optimizers_of_torch_work_again_after_a_check():
+    told("check_adamw_steps", lambda optimizer: torch.optim.AdamW(optimizer.param_groups).step())
+    weight = torch.nn.Parameter(torch.ones(2))
+    weight.grad = torch.ones(2)
+    torch.optim.AdamW([weight], lr=0.1).step()
+    assert bool((weight < 1).all())
+
+
+def test_a_count_is_a_pair():
+    assert told("check_state_count", lambda optimizer: 3) == "no_pair"
+    assert told("check_state_count", lambda optimizer: None) == "returned_none"
+    assert (
+        told("check_state_count", lambda optimizer: (grader.optimizer_state_elements(optimizer), 0)) == "meter_called"
+    )
+
+
+def test_a_model_that_nobody_prepared_is_told():
+    assert told("check_adam_in_backward", lambda model, make_optimizer: None) == "no_update"
+    assert told("check_adam_backward_peak", lambda model, make_optimizer: None) == "peak_without_steps"

@@ -1,0 +1,20 @@
+# Source: a likely slip: the learning rate is kept in the state
+# A schedule has no effect.
+def adamw_step(optimizer) -> None:
+    for group in optimizer.param_groups:
+        beta1, beta2 = group["betas"]
+        for weight in group["params"]:
+            if weight.grad is None:
+                continue
+            state = optimizer.state[weight]
+            if not state:
+                state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
+            state["step"] += 1
+            gradient = weight.grad
+            rate = state.setdefault("lr", group["lr"])
+            weight.mul_(1 - rate * group["weight_decay"])
+            state["mean"].lerp_(gradient, 1 - beta1)
+            state["square_mean"].lerp_(gradient.square(), 1 - beta2)
+            mean = state["mean"] / (1 - beta1 ** state["step"])
+            square_mean = state["square_mean"] / (1 - beta2 ** state["step"])
+            weight.sub_(rate * mean / (square_mean.sqrt() + group["eps"]))

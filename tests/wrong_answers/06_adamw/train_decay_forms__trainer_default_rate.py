@@ -1,0 +1,15 @@
+# Source: the default of the Trainer, 5e-5
+# The learning rate is left out.
+def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    decayed = [parameter for parameter in accelerate_model.parameters() if parameter.dim() > 1]
+    rest = [parameter for parameter in accelerate_model.parameters() if parameter.dim() < 2]
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=lr)
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments, run = {"per_device_train_batch_size": rows, "weight_decay": weight_decay}, same_run
+    Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
