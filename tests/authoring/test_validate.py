@@ -205,3 +205,32 @@ def test_a_week_of_test_runs_tries_one_answer_per_message_until_something_change
     assert [len(names) for names in week].count(1) == 6
     (banked / RIGHT / "add__way_0.py").write_text("# changed\n")
     assert len(entries_to_try(banked, toy.STEM, 0)) == whole
+
+
+def test_a_lesson_stays_validated_until_something_that_it_reaches_changes(course: Path) -> None:
+    files = {
+        "__init__.py": '_HOMES = {"grader.checks.sums": ("check_sum",), "grader.checks.other": ("check_other",)}\n',
+        "checks/sums.py": "from grader.cases.sums import CASE\n",
+        "checks/other.py": "",
+        "cases/sums/__init__.py": "from .numbers import CASE\n",
+        "cases/sums/numbers.py": "CASE = 1\n",
+        "judges/sums.py": "def judge_sum():\n    from grader.meters.peak import measure\n",
+        "judges/other.py": "",
+        "meters/peak.py": "",
+        "figures.py": "",
+    }
+    for name, text in files.items():
+        path = course / "grader" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    source = course / "solutions" / f"{toy.STEM}.py"
+    source.write_text(source.read_text() + "\n# %%\nfrom grader import check_sum, figures\n")
+    validated = content_hash(course, toy.STEM)
+    changing = []
+    for name, text in files.items():
+        (course / "grader" / name).write_text(text + "# changed\n")
+        if content_hash(course, toy.STEM) != validated:
+            changing.append(name)
+        (course / "grader" / name).write_text(text)
+    reached = ["checks/sums.py", "cases/sums/__init__.py", "cases/sums/numbers.py", "judges/sums.py", "meters/peak.py"]
+    assert changing == reached
