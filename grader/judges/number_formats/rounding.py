@@ -10,7 +10,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from grader.cases.number_formats import BitFormat, RoundingCase, rounding_cases
+from grader.cases.number_formats import LESSON_VALUES, BitFormat, RoundingCase, rounding_cases
 from grader.judges.number_formats.rounding_mistakes import LOOK_AT, RULES, place_of
 from grader.judges.number_formats.rounding_rules import round_by
 from grader.judges.number_formats.wording import say_exactly
@@ -122,7 +122,7 @@ def _given(case: RoundingCase) -> Tensor:
 
 
 def _is_given_but_for_the_lesson(case: RoundingCase, answer: Tensor) -> bool:
-    of_lesson = torch.tensor([kind == "a value of the lesson" for kind in case.kinds])
+    of_lesson = torch.tensor([value in LESSON_VALUES for value in case.values])
     return bool((of_lesson | (answer.nan_to_num() == _given(case))).all())
 
 

@@ -13,7 +13,7 @@ _BELOW = "below the smallest normal number all steps are equal: which one is it?
 _STEP = "the step at a value: 2**(exponent - mantissa_bits)"
 _BIAS = "the bias: half of the exponent's range, less one"
 _SUBNORMALS = "they are numbers of the format, not zeros"
-_FREXP = "math.frexp has a fraction below 1, so that exponent is one more"
+_FREXP = "the exponent that of frexp, whose fraction is below 1?"
 
 LOOK_AT: Mapping[str, str] = {
     "bias_too_large": join_sentences(_BIAS, "Both ends are off", _TOP),
@@ -38,7 +38,7 @@ LOOK_AT: Mapping[str, str] = {
     "smallest_is_the_limit": "a value below the smallest subnormal number may still round up to it",
     "half_of_smallest_rounded_up": join_sentences("half of the smallest subnormal number lies between it and 0", _TIES),
     "one_bit_too_few": join_sentences(
-        _STEP, f"Yours is twice that. Is the 1 in front counted as a mantissa bit? Is it {_FREXP}?"
+        _STEP, "Yours is twice that. Is the 1 in front counted as a mantissa bit?", f"Or is {_FREXP}"
     ),
     "one_bit_too_many": join_sentences(_STEP, "Yours is half of it: which bit is counted that is not there?"),
     "never_infinite": join_sentences("no limit at the top", _TOP),
@@ -60,7 +60,7 @@ LOOK_AT: Mapping[str, str] = {
     "decimal_digits": "the second argument of round() counts decimal digits, and mantissa bits are binary ones",
     "steps_not_undone": "the result is a count of steps: what is it multiplied by?",
     "exponent_too_high": join_sentences(
-        _STEP, "The exponent is that of the power of two at or below the value", _FREXP
+        _STEP, "The exponent is that of the power of two at or below the value", f"Is {_FREXP}"
     ),
     "exponent_too_low": join_sentences(_STEP, "Yours is half of it for every normal number: what is taken off twice?"),
     "logarithm_cut": join_sentences(_STEP, "Below 1 the exponent is negative, and int() cuts it towards 0"),

@@ -26,7 +26,7 @@ def round_by(value: float, bit_format: BitFormat, rules: Rules) -> float:
     Returns:
         A number of the format, or an infinity, or NaN.
     """
-    value = _stop_before(value, rules.get("first", "right"))
+    value = _stop_before(value, bit_format, rules.get("first", "right"))
     if math.isnan(value):
         return {"right": math.nan, "infinite": math.inf}[rules.get("nan", "right")]
     if rules.get("negative") == "kept" and value <= 0:
@@ -46,13 +46,13 @@ def round_by(value: float, bit_format: BitFormat, rules: Rules) -> float:
     return magnitude if _is_sign_lost(rule, math.isinf(magnitude)) else sign * magnitude
 
 
-def _stop_before(value: float, rule: str) -> float:
+def _stop_before(value: float, bit_format: BitFormat, rule: str) -> float:
     """Round to another format first, or compute in it."""
     if rule == "right":
         return value
+    is_step_infinite = math.frexp(value)[1] - 1 - bit_format.mantissa_bits > 127  # in fp32
     rounded = float(torch.tensor(value, dtype=torch.float16 if rule == "fp16" else torch.float32))
-    # Far above the range of fp32 its steps are infinite too, and infinity over infinity is NaN.
-    return math.nan if rule == "fp32_steps" and math.isinf(rounded) and math.isfinite(value) else rounded
+    return math.nan if rule == "fp32_steps" and is_step_infinite else rounded  # infinity over infinity
 
 
 def _is_sign_lost(rule: str, is_infinite: bool) -> bool:
