@@ -76,7 +76,7 @@ def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Obs
 
 @make_check("choose_format", ("values", "tolerance"))
 def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the format of eleven tensors."""
+    """Ask for the format of fifteen tensors."""
     chosen: list[str | None] = []
     for case in choice_cases(seed):
         values = case.make_values().to(lesson_device())

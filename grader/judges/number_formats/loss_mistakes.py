@@ -12,6 +12,7 @@ ALL_SAME = "one_word_for_all"
 _TOP = "at the top: which values still round to the largest number?"
 _BOTTOM = "at the bottom: which values still round to the smallest subnormal number?"
 _WORDS = "range: the value is beyond the reach of the format. Precision: its digits are finer than the steps"
+_MORE = "more mantissa bits alone: would they help?"
 _EVEN = "half-way goes to the even mantissa: which one is even?"
 _EQUAL = "compare the value with what it becomes, both as floats of Python, with =="
 
@@ -29,10 +30,8 @@ LOOK_AT: Mapping[str, str] = {
     "half_upward": join_sentences("floor(x + 0.5) rounds every half towards plus infinity", _EVEN),
     "overflow_overlooked": join_sentences("a finite value that becomes infinite", _WORDS),
     "overflow_called_nothing": join_sentences("a finite value that becomes infinite: it was finite before", _WORDS),
-    "overflow_called_precision": join_sentences("a finite value that becomes infinite is far from it", _WORDS),
-    "underflow_called_precision": join_sentences(
-        "a value that becomes 0", _WORDS, "More mantissa bits alone: would they help?"
-    ),
+    "overflow_called_precision": join_sentences("a finite value that becomes infinite", _WORDS, _MORE),
+    "underflow_called_precision": join_sentences("a value that becomes 0", _WORDS, _MORE),
     "underflow_overlooked": join_sentences("a value that becomes 0", _WORDS),
     "words_exchanged": join_sentences("both words are used, one in the place of the other", _WORDS),
     "negative_values_called_range": "a negative value: is it compared with a threshold by its absolute value?",
@@ -83,6 +82,9 @@ RULES: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("published_rules", {**_PUBLISHED, "special": "no_exception"}),
     ("published_rules", _PUBLISHED),
     ("published_rules", {**_PUBLISHED, "top": "integer", "bottom": "normal"}),
+    ("words_exchanged", {"words": "exchanged"}),
+    ("negative_values_called_range", {"absolute": "nowhere"}),
+    ("negative_values_called_range", {"absolute": "nowhere", "inside": "by_rounding"}),
     ("published_maximum", {"top": "published"}),
     ("largest_of_fp16", {"top": "of_fp16"}),
     ("thresholds_of_fp16", _OF_FP16),
@@ -100,9 +102,6 @@ RULES: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("overflow_called_precision", {"top_word": "precision"}),
     ("underflow_called_precision", {"bottom_word": "precision"}),
     ("underflow_overlooked", {"bottom_word": "nothing"}),
-    ("words_exchanged", {"words": "exchanged"}),
-    ("negative_values_called_range", {"absolute": "nowhere"}),
-    ("negative_values_called_range", {"absolute": "nowhere", "inside": "by_rounding"}),
     ("smallest_is_the_limit", {"bottom": "smallest"}),
     ("subnormals_called_range", {"bottom": "normal"}),
     ("subnormals_called_range", {"bottom": "normal_after_rounding"}),
