@@ -58,6 +58,11 @@ MISTAKES: tuple[tuple[str, str, Choose], ...] = (
     ("in_percent", "the tolerance is a share, no percentage: what is multiplied by 100?", first_that(ways.in_percent)),
     ("errors_in_half", "the errors themselves: in which format are they computed?", first_that(ways.errors_in_half)),
     (
+        "vanished_values_left_out",
+        "values that became 0: are their errors among those that decide?",
+        first_that(ways.vanished_unless_all),
+    ),
+    (
         "infinite_values_left_out",
         "values that became infinite: are their errors among those that decide?",
         first_that(ways.infinite_left_out),
