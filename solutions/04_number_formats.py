@@ -79,8 +79,7 @@ for name, reached in totals.items():
 # - `E = 0` has no 1 in front of its fraction. These are the **subnormal** numbers, and 0 is one of them. Their power
 #   of two is that of `E = 1`.
 #
-# Here are all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is 1,
-# which is `2**1 - 1`.
+# Here are all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is `2**1 - 1`, which is 1.
 #
 # | E | mantissa 0 | mantissa 1 |
 # |---|---|---|
@@ -619,13 +618,13 @@ check_compensated_sum(add_compensated)
 #
 # *Contract.* Try the formats of `FORMATS` in order: fewest bytes first, and of equal bytes the one with more
 # mantissa bits. Return the name of the first one that is good enough. For that, **every** value that is not zero has
-# to come back from the format with a relative error, |rounded - value| / |value|, of at most `tolerance`. A value that
+# to come back from the format with a relative error, `|rounded - value| / |value|`, of at most `tolerance`. A value that
 # becomes 0 has an error of 1; one that becomes infinite or NaN is lost. `values` stay as they are. It is judged on
 # tensors like those of a training job.
 
 # %% [markdown]
-# Above 448, e4m3 has no infinity to give. In torch 2.13 a cast makes 448 of any larger value, and other versions make
-# NaN. No judged choice depends on it.
+# Above 448, e4m3 has no infinity to give. In torch 2.13 a cast makes 448 of any larger value, and other versions may
+# make NaN. No judged choice depends on it.
 
 # %% tags=["given"]
 from grader import check_chosen_format
@@ -703,8 +702,7 @@ check_chosen_format(choose_format)
 #     return "nothing"
 # ```
 #
-# How many faults do you find? Try 65519, 65520, 2**-15, 2**-26, 0.1, 0 and infinity in fp16, and
-# all of them in bf16.
+# How many faults do you find? Try 65519, 65520, 2**-15, 2**-26, 0.1, 0 and infinity in fp16, then in bf16.
 
 # %% [markdown]
 # <details><summary>Seven faults</summary>

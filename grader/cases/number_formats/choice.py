@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass
 
@@ -50,8 +51,7 @@ class ChoiceCase:
 
 def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
     """Fifteen settings in an order of their own; each of them tells one rule of the choice."""
-    draw = random.Random(seed)
-    seeds = iter(range(15 * seed, 15 * seed + 15))
+    draw, seeds = random.Random(seed), itertools.count(15 * seed)
     big, small = draw.uniform(7e4, 3e5), draw.uniform(1e-8, 2.5e-8)
     beyond_fp16 = draw.uniform(65530, 65690)  # infinite in fp16, and 65504 is near
 

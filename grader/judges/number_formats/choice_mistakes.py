@@ -27,7 +27,7 @@ MISTAKES: tuple[tuple[str, str, Choose], ...] = (
     ),
     (
         "relative_to_the_rounded_value",
-        f"the error is divided by the rounded value in place of the value itself. {MEASURED.capitalize()}",
+        join_sentences("the error is divided by the rounded value in place of the value itself", MEASURED),
         first_that(ways.relative_to_rounded),
     ),
     (

@@ -40,7 +40,9 @@ LOOK_AT: Mapping[str, str] = {
     "one_bit_too_few": join_sentences(
         _STEP, "Yours is twice that. Is the 1 in front counted as a mantissa bit?", f"Or is {_FREXP}"
     ),
-    "one_bit_too_many": join_sentences(_STEP, "Yours is half of it: which bit is counted that is not there?"),
+    "one_bit_too_many": join_sentences(
+        _STEP, "Yours is half of it: is it the largest rounding error, or of one bit more?"
+    ),
     "never_infinite": join_sentences("no limit at the top", _TOP),
     "saturated": join_sentences("a value above the largest number: it is not cut to that number", _TOP),
     "largest_is_the_limit": join_sentences("a value just above the largest number may still round to it", _TOP),
@@ -48,7 +50,7 @@ LOOK_AT: Mapping[str, str] = {
     "half_way_above_largest_kept": join_sentences("half-way above the largest number: its mantissa is odd", _TOP),
     "carry_not_seen": join_sentences("rounding up may lead out of the format", _TOP),
     "integer_range": "an integer of 16 bits ends at 65,535: what is the largest number of this format?",
-    "published_maximum": "65535 is said of one format, and not right there: what is the largest number of this one?",
+    "published_maximum": "65535 is not the largest number of fp16, and there are other formats: how does it follow from the bits?",
     "limit_of_fp16": "65504 and 65520 are limits of fp16: how do they follow from the counts of bits?",
     "negative_overflow_kept": "a negative value beyond the range: does your comparison see it?",
     "power_kept": join_sentences("2**(bias + 1) has the top exponent, which stands for no number", _TOP),
