@@ -618,9 +618,9 @@ check_compensated_sum(add_compensated)
 #
 # *Contract.* Try the formats of `FORMATS` in order: fewest bytes first, and of equal bytes the one with more
 # mantissa bits. Return the name of the first one that is good enough. For that, **every** value that is not zero has
-# to come back from the format with a relative error, `|rounded - value| / |value|`, of at most `tolerance`. A value that
-# becomes 0 has an error of 1; one that becomes infinite or NaN is lost. `values` stay as they are. It is judged on
-# tensors like those of a training job.
+# to come back from the format with a relative error, `|rounded - value| / |value|`, of at most `tolerance`. A value
+# that becomes 0 has an error of 1; one that becomes infinite or NaN is lost. `values` stay as they are. It is judged
+# on tensors like those of a training job.
 
 # %% [markdown]
 # Above 448, e4m3 has no infinity to give. In torch 2.13 a cast makes 448 of any larger value, and other versions may

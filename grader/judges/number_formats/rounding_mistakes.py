@@ -50,7 +50,7 @@ LOOK_AT: Mapping[str, str] = {
     "half_way_above_largest_kept": join_sentences("half-way above the largest number: its mantissa is odd", _TOP),
     "carry_not_seen": join_sentences("rounding up may lead out of the format", _TOP),
     "integer_range": "an integer of 16 bits ends at 65,535: what is the largest number of this format?",
-    "published_maximum": "65535 is not the largest number of fp16, and there are other formats: how does it follow from the bits?",
+    "published_maximum": "65535 is not the largest number of fp16: how does that number follow from the bits?",
     "limit_of_fp16": "65504 and 65520 are limits of fp16: how do they follow from the counts of bits?",
     "negative_overflow_kept": "a negative value beyond the range: does your comparison see it?",
     "power_kept": join_sentences("2**(bias + 1) has the top exponent, which stands for no number", _TOP),
