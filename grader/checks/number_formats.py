@@ -19,7 +19,7 @@ from grader.cases.number_formats import (
     rounding_cases,
     sum_cases,
 )
-from grader.checks.contract import fail, require_number, require_tensor
+from grader.checks.contract import fail, require_number, require_tensor, tell_arguments
 from grader.checks.narrow_formats import refuse_narrow_formats
 from grader.checks.running import make_check
 from grader.device import lesson_device
@@ -56,7 +56,7 @@ def check_rounded_values(round_to_format: Callable[..., Any], seed: int) -> Obse
     for index, case in enumerate(rounding_cases(seed)):
         parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
         with refuse_narrow_formats("a value rounded by lines of your own"):
-            values = [_require_value(round_to_format(value, *parts)) for value in case.values]
+            values = [_round(round_to_format, value, *parts) for value in case.values]
         tensors[str(index)] = torch.tensor(values, dtype=torch.float64)
     return Observation(tensors=tensors)
 
@@ -76,7 +76,7 @@ def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Obs
 
 @make_check("choose_format", ("values", "tolerance"))
 def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the format of eleven tensors."""
+    """Ask for the format of fifteen tensors."""
     chosen: list[str | None] = []
     for case in choice_cases(seed):
         values = case.make_values().to(lesson_device())
@@ -95,8 +95,20 @@ def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observatio
     named = []
     for case in loss_cases(seed):
         parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
-        named.append([_require_word(what_is_lost(value, *parts), LOSSES) for value in case.values])
+        named.append([_name_loss(what_is_lost, value, *parts) for value in case.values])
     return Observation({"named": named})
+
+
+def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> float:
+    """Round one value; an exception is told with it."""
+    with tell_arguments(value=value, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits):
+        return _require_value(round_to_format(value, exponent_bits, mantissa_bits))
+
+
+def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    """Ask what one value loses; an exception is told with it."""
+    with tell_arguments(value=value, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits):
+        return _require_word(what_is_lost(value, exponent_bits, mantissa_bits), LOSSES)
 
 
 def _require_limits(value: object) -> dict[str, int | float]:

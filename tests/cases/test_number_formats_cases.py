@@ -20,6 +20,7 @@ from grader.cases.number_formats import (
     sum_cases,
 )
 from grader.cases.number_formats.limits import SHOWN
+from grader.judges.number_formats.rounding_rules import round_by
 
 SEEDS = range(30)
 
@@ -92,3 +93,39 @@ def test_tensors_to_choose_for_are_finite_and_fp32_and_in_another_order_for_each
     cases = choice_cases(seed)
     assert all(case.make_values().isfinite().all() and case.make_values().dtype == torch.float32 for case in cases)
     assert [case.what for case in cases] != [case.what for case in choice_cases(seed + 1)]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_choice_depends_on_what_a_cast_to_e4m3_makes_of_values_above_448(seed):
+    for case in choice_cases(seed):
+        values = case.make_values()
+        is_beyond = values.abs() > 448
+        cast = torch.where(is_beyond, 448 * values.sign(), values).to(torch.float8_e4m3fn).float()
+        kept = ((cast - values).abs() <= case.tolerance * values.abs()) | is_beyond
+        assert not (is_beyond.any() and kept.all())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_tensors_tell_what_at_most_means_and_what_an_error_is_relative_to(seed):
+    cases = {case.what: case for case in choice_cases(seed)}
+    flags, weights = cases["flags to be kept exactly"], cases["attention weights"]
+    assert flags.tolerance == 0.0
+    assert torch.equal(flags.make_values().to(torch.float8_e4m3fn).float(), flags.make_values())
+    assert 1 / 17 < weights.tolerance < 1 / 16
+    assert 1.0625 in weights.make_values().abs()
+    beyond = cases["activations with one large outlier"].make_values().max()
+    assert beyond.half().isinf()
+    assert beyond - 65504 < 2.0**-8 * beyond
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_values_differ_from_a_number_by_less_than_fp32_or_a_tolerance_of_1e_9_sees(seed):
+    for case in loss_cases(seed):
+        format_values = [
+            (value, round_by(value, case.bit_format, {}))
+            for value, kind in zip(case.values, case.kinds, strict=True)
+            if kind == "a number of the format but for a trace"
+        ]
+        assert any(torch.tensor(value) == torch.tensor(number) for value, number in format_values)
+        assert any(math.isclose(value, number) for value, number in format_values)
+        assert not any(value == number for value, number in format_values)

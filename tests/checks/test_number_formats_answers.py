@@ -82,6 +82,20 @@ def test_what_is_no_number_is_told_as_such(value, code):
     assert code_of(check_rounded_values, lambda value_, exponent_bits, mantissa_bits: value) == code
 
 
+@pytest.mark.parametrize("value", [-2049.0, -math.inf])
+@pytest.mark.parametrize(("check", "otherwise"), [(check_rounded_values, 1.0), (check_lost_values, "nothing")])
+def test_an_exception_is_told_with_the_value_that_led_to_it(check, otherwise, value):
+    def raise_at_one_value(given, exponent_bits, mantissa_bits):
+        if given == value:
+            raise ValueError("math domain error")
+        return otherwise
+
+    with pytest.raises(CheckFailed) as failure:
+        check(raise_at_one_value)
+    assert failure.value.code == "raised_value_error"
+    assert failure.value.measured.startswith(f"ValueError: math domain error. Called with value={value}, exponent_bits")
+
+
 def test_nan_and_infinity_reach_the_judge_and_do_not_pass():
     for value in (math.nan, math.inf):
         assert code_of(check_decoded_patterns, lambda b, e, m, h, value=value: value) == "one_value_for_all"

@@ -12,6 +12,7 @@ from grader.cases.number_formats import SumCase, choice_cases, sum_cases
 from grader.judges.number_formats import judge_chosen_format, judge_compensated_sum
 from grader.judges.number_formats.choice_mistakes import MISTAKES
 from grader.judges.number_formats.choice_truth import choose
+from grader.judges.number_formats.choice_ways import first_that, strictly_below
 from grader.judges.number_formats.compensation import PAIR_SPACINGS, TOTAL_SPACINGS, Sums, run_steps
 from grader.judges.number_formats.compensation_mistakes import LOOK_AT, STEPS, Step, compensated
 from grader.observation import Observation, decode_observation, encode_observation
@@ -107,6 +108,11 @@ def test_every_wrong_choice_is_named(code, look_at, way, seed):
 
 def test_choices_of_the_visible_tensors_are_named_on_others():
     assert judge_choices(20011, choices(0)).code == "visible_case_hard_coded"
+
+
+def test_a_loop_that_finds_no_format_may_be_followed_by_fp32():
+    chosen = [name or "fp32" for name in choices(0, first_that(strictly_below))]
+    assert judge_choices(0, chosen).code == "tolerance_itself_refused"
 
 
 def test_unexplained_choices_are_not_given_a_name():

@@ -23,7 +23,7 @@ from grader.judges.number_formats.limits_joint import JOINT
 from grader.judges.number_formats.limits_mistakes import MISTAKES
 from grader.judges.number_formats.limits_truth import limits_of
 from grader.judges.number_formats.loss_mistakes import RULES
-from grader.judges.number_formats.losses import loss_of, name_by
+from grader.judges.number_formats.loss_rules import loss_of, name_by
 from grader.observation import Observation
 from grader.verdict import UNRECOGNISED, Verdict
 

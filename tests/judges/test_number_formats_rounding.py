@@ -8,7 +8,7 @@ import pytest
 import torch
 from number_format_answers import SEEDS, rounded
 
-from grader.cases.number_formats import BF16, E5M2, FP16, BitFormat, rounding_cases
+from grader.cases.number_formats import BF16, E5M2, FP16, LESSON_VALUES, BitFormat, rounding_cases
 from grader.judges.number_formats import judge_rounded_values
 from grader.judges.number_formats.rounding_mistakes import LOOK_AT, RULES
 from grader.judges.number_formats.rounding_rules import round_by
@@ -91,6 +91,13 @@ def test_other_misses_are_named_by_their_place():
 
     assert judge(way).code == "wrong_normal"
     assert judge(lambda value, case: 1.0).code == UNRECOGNISED
+
+
+def test_a_table_of_the_lessons_values_is_told_so():
+    def look_up(value, case):
+        return round_by(value, FP16, {}) if value in LESSON_VALUES else value
+
+    assert judge(look_up).code == "lesson_values_alone"
 
 
 @pytest.mark.parametrize("fill", [math.nan, math.inf, 0.0])

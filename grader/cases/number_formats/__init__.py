@@ -5,7 +5,7 @@ from grader.cases.number_formats.choice import FORMAT_NAMES, ChoiceCase, choice_
 from grader.cases.number_formats.compensation import SumCase, sum_cases
 from grader.cases.number_formats.decoding import decoding_cases
 from grader.cases.number_formats.limits import LIMITS, LimitsCase, limits_cases
-from grader.cases.number_formats.rounding import LOSSES, RoundingCase, loss_cases, rounding_cases
+from grader.cases.number_formats.rounding import LESSON_VALUES, LOSSES, RoundingCase, loss_cases, rounding_cases
 
 __all__ = [
     "BF16",
@@ -13,6 +13,7 @@ __all__ = [
     "E5M2",
     "FORMAT_NAMES",
     "FP16",
+    "LESSON_VALUES",
     "LIMITS",
     "LOSSES",
     "BitFormat",

@@ -78,6 +78,9 @@ def _normal(bit_format: BitFormat, draw: random.Random) -> Kinds:
             yield "near half-way", half_way - spacing / 64
             yield "half-way but for what fp32 cannot hold", half_way * (1 + 2.0**-40)
             yield "half-way but for what fp32 cannot hold", half_way * (1 - 2.0**-40)
+        number = (steps + draw.randrange(steps)) * spacing
+        yield "a number of the format but for a trace", number * (1 + 2.0**-28)
+        yield "a number of the format but for a trace", number * (1 - 2.0**-40)
         yield "just below a power of two", 2.0 ** (exponent + 1) - spacing / 8
         yield "any value", draw.uniform(1, 2) * 2.0**exponent
 

@@ -29,13 +29,19 @@ def judge_chosen_format(observation: Observation, seed: int) -> Verdict:
 
 
 def _explain(cases: Sequence[ChoiceCase], chosen: Sequence[str | None]) -> tuple[str, str]:
+    asked = [(case.make_values(), case.tolerance) for case in cases]
     for code, look_at, way in MISTAKES:
-        if all(name == way(case.make_values(), case.tolerance) for case, name in zip(cases, chosen, strict=True)):
+        if all(_agrees(name, way(values, tolerance)) for (values, tolerance), name in zip(asked, chosen, strict=True)):
             return code, look_at
     visible = [choose(case.make_values(), case.tolerance) for case in choice_cases(VISIBLE_SEED)]
     if list(chosen) == visible:
         return "visible_case_hard_coded", "choices that are right for other tensors: what do they depend on?"
     return UNRECOGNISED, f"this tensor by hand, format by format: {MEASURED}"
+
+
+def _agrees(name: str | None, by_way: str | None) -> bool:
+    """Whether a choice is that of a way; where no format fits, a loop may be followed by fp32."""
+    return name == by_way or (by_way is None and name == "fp32")
 
 
 def _say_choice(case: ChoiceCase, name: str | None) -> str:

@@ -2,108 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import torch
-from torch import Tensor
-
 from grader.cases.number_formats import FORMAT_NAMES
-from grader.judges.number_formats.choice_truth import DTYPES, MEASURED, errors_of
-
-Choose = Callable[[Tensor, float], str | None]  # None where a loop ends without a choice
-
-
-def _first(is_fit: Callable[[Tensor, float, str], bool], names: Sequence[str] = FORMAT_NAMES) -> Choose:
-    return lambda values, tolerance: next((name for name in names if is_fit(values, tolerance, name)), None)
-
-
-def _signed(values: Tensor, tolerance: float, name: str) -> bool:
-    kept = values[values != 0].double()
-    return bool((kept.float().to(DTYPES[name]).double() - kept).div(kept.abs()).max() <= tolerance)
-
-
-def _signed_by_value(values: Tensor, tolerance: float, name: str) -> bool:
-    kept = values[values != 0].double()
-    return bool((kept.float().to(DTYPES[name]).double() - kept).div(kept).max() <= tolerance)
-
-
-def _positive(values: Tensor, tolerance: float, name: str) -> bool:
-    return float(errors_of(values[values > 0], name).max()) <= tolerance
-
-
-def _with_absolute_part(values: Tensor, tolerance: float, name: str) -> bool:
-    """Compare as torch.allclose does, whose `atol` is 1e-8 unless it is told otherwise."""
-    rounded, exact = values.to(DTYPES[name]).double(), values.double()
-    return bool(((rounded - exact).abs() <= 1e-8 + tolerance * exact.abs()).all())
-
-
-def _with_epsilon(values: Tensor, tolerance: float, name: str) -> bool:
-    rounded, exact = values.to(DTYPES[name]).double(), values.double()
-    return bool(((rounded - exact).abs() / (exact.abs() + 1e-8)).max() <= tolerance)
-
-
-def _absolute(values: Tensor, tolerance: float, name: str) -> bool:
-    return bool((values.to(DTYPES[name]).double() - values.double()).abs().nan_to_num(nan=torch.inf).max() <= tolerance)
-
-
-def _over_largest(values: Tensor, tolerance: float, name: str) -> bool:
-    return _absolute(values, tolerance * float(values.abs().max()), name)
-
-
-def _with_zeros(values: Tensor, tolerance: float, name: str) -> bool:
-    is_exact = not bool((values == 0).any())
-    return is_exact and float(errors_of(values, name).max()) <= tolerance
-
-
-def _norm(values: Tensor, tolerance: float, name: str) -> bool:
-    rounded, exact = values.to(DTYPES[name]).double(), values.double()
-    return bool((rounded - exact).norm() / exact.norm() <= tolerance)
-
-
-def _range(values: Tensor, tolerance: float, name: str) -> bool:
-    return bool(values.abs().max() <= torch.finfo(DTYPES[name]).max)
-
-
-def _positive_range(values: Tensor, tolerance: float, name: str) -> bool:
-    return bool(values.max() <= torch.finfo(DTYPES[name]).max)
-
-
-def _both_ends(values: Tensor, tolerance: float, name: str) -> bool:
-    return _range(values, tolerance, name) and bool(
-        values[values != 0].abs().min() >= torch.finfo(DTYPES[name]).smallest_normal
-    )
-
-
-def _precision(values: Tensor, tolerance: float, name: str) -> bool:
-    return torch.finfo(DTYPES[name]).eps / 2 <= tolerance
-
-
-def _bound(values: Tensor, tolerance: float, name: str) -> bool:
-    return _both_ends(values, tolerance, name) and _precision(values, tolerance, name)
-
-
-def _bound_of_eps(values: Tensor, tolerance: float, name: str) -> bool:
-    return _both_ends(values, tolerance, name) and torch.finfo(DTYPES[name]).eps <= tolerance
-
-
-def _right(values: Tensor, tolerance: float, name: str) -> bool:
-    return float(errors_of(values, name).max()) <= tolerance
-
-
-def _finite_only(values: Tensor, tolerance: float, name: str) -> bool:
-    errors = errors_of(values, name)
-    return bool(((errors <= tolerance) | (errors >= 1)).all())
-
-
-def _mean(values: Tensor, tolerance: float, name: str) -> bool:
-    return float(errors_of(values, name).mean()) <= tolerance
-
-
-def _half(values: Tensor, tolerance: float, name: str) -> bool:
-    return float(errors_of(values, name).max()) <= tolerance / 2
-
+from grader.judges.number_formats import choice_ways as ways
+from grader.judges.number_formats.choice_truth import MEASURED
+from grader.judges.number_formats.choice_ways import Choose, first_that
+from grader.judges.number_formats.wording import join_sentences
 
 _RELATIVE = f"relative to each value: {MEASURED}"
+_ORDER = "formats of equal size: which one comes first in FORMATS?"
 
 MISTAKES: tuple[tuple[str, str, Choose], ...] = (
     ("widest_always", "the cheapest format that is good enough: which one is tried first?", lambda v, t: "fp32"),
@@ -112,38 +18,128 @@ MISTAKES: tuple[tuple[str, str, Choose], ...] = (
     (
         "zeros_not_left_out",
         "0 / 0 is NaN, and NaN is within no tolerance: which values have a relative error?",
-        _first(_with_zeros),
+        first_that(ways.with_zeros),
     ),
-    ("sign_of_the_error", "errors of both signs: a value that is rounded down has an error too", _first(_signed)),
-    ("sign_of_the_error", "errors of both signs: which of them does a maximum see?", _first(_signed_by_value)),
-    ("negative_values_left_out", "values below 0: they have relative errors too", _first(_positive)),
+    (
+        "tolerance_itself_refused",
+        "an error of the size of the tolerance is allowed: at most, not less than",
+        first_that(ways.strictly_below),
+    ),
+    (
+        "relative_to_the_rounded_value",
+        join_sentences("the error is divided by the rounded value in place of the value itself", MEASURED),
+        first_that(ways.relative_to_rounded),
+    ),
+    (
+        "clamped_first",
+        "a value beyond the range, cut to its end before it is rounded: what becomes of it without that?",
+        first_that(ways.clamped),
+    ),
+    ("scaled_first", "a scale is not asked for: what becomes of the values as they are?", first_that(ways.scaled)),
+    (
+        "median_error",
+        join_sentences("half of the errors may be larger than the median", _RELATIVE),
+        first_that(ways.median),
+    ),
+    ("smallest_error", "one value that is kept is not enough: do all of them decide?", first_that(ways.smallest_error)),
+    ("most_values", "99 of 100 values are not every value: one lost value decides", first_that(ways.most_values)),
+    ("first_value_alone", "one value is looked at: do all of them decide?", first_that(ways.first_value)),
+    (
+        "largest_value_alone",
+        "the largest value alone is rounded: do small ones come back?",
+        first_that(ways.largest_value),
+    ),
+    (
+        "smallest_value_alone",
+        "the smallest value alone is rounded: do large ones come back?",
+        first_that(ways.smallest_value),
+    ),
+    ("most_exact_format", "the format with the smallest error: is it the cheapest one?", ways.smallest_of_all),
+    ("in_percent", "the tolerance is a share, no percentage: what is multiplied by 100?", first_that(ways.in_percent)),
+    ("errors_in_half", "the errors themselves: in which format are they computed?", first_that(ways.errors_in_half)),
+    (
+        "vanished_values_left_out",
+        "values that became 0: are their errors among those that decide?",
+        first_that(ways.vanished_unless_all),
+    ),
+    (
+        "infinite_values_left_out",
+        "values that became infinite: are their errors among those that decide?",
+        first_that(ways.infinite_left_out),
+    ),
+    (
+        "vanished_values_left_out",
+        "values that became 0: are their errors among those that decide?",
+        first_that(ways.vanished_left_out),
+    ),
+    (
+        "sign_of_the_error",
+        "errors of both signs: a value that is rounded down has an error too",
+        first_that(ways.signed_error),
+    ),
+    ("sign_of_the_error", "errors of both signs: which of them does a maximum see?", first_that(ways.signed_by_value)),
+    ("negative_values_left_out", "values below 0: they have relative errors too", first_that(ways.positive_values)),
     (
         "absolute_part",
         "a small number beside the error or the value: next to 1e-10 it counts",
-        _first(_with_absolute_part),
+        first_that(ways.with_absolute_part),
     ),
-    ("absolute_part", "a small number beside the error or the value: next to 1e-10 it counts", _first(_with_epsilon)),
-    ("absolute_error", _RELATIVE, _first(_absolute)),
-    ("relative_to_the_largest", _RELATIVE, _first(_over_largest)),
-    ("relative_to_the_norm", f"a norm does not see a value that vanishes. {_RELATIVE}", _first(_norm)),
-    ("mean_error", f"one lost value among many exact ones. {_RELATIVE}", _first(_mean)),
-    ("lost_values_left_out", "values that became 0 or infinite: are they among the errors?", _first(_finite_only)),
-    ("range_alone", "range is one half of it: how many digits does a value keep?", _first(_both_ends)),
-    ("largest_alone", "the largest value fits: what becomes of the smallest, and of the digits?", _first(_range)),
-    ("largest_without_sign", "a large negative value", _first(_positive_range)),
-    ("precision_alone", "precision is one half of it: are the values within the format's range?", _first(_precision)),
-    ("bound_in_place_of_error", f"eps / 2 is a bound. These values may be rounded better: {MEASURED}", _first(_bound)),
-    ("eps_for_error", f"eps is the spacing at 1, twice the largest error: {MEASURED}", _first(_bound_of_eps)),
-    ("half_the_tolerance", "the tolerance itself: is it compared with a half of it?", _first(_half)),
-    ("fp8_left_out", "the formats of 8 bits come first", _first(_right, FORMAT_NAMES[2:])),
+    (
+        "absolute_part",
+        "a small number beside the error or the value: next to 1e-10 it counts",
+        first_that(ways.with_epsilon),
+    ),
+    ("absolute_error", _RELATIVE, first_that(ways.absolute_error)),
+    ("relative_to_the_largest", _RELATIVE, first_that(ways.over_largest)),
+    (
+        "relative_to_the_norm",
+        join_sentences("a norm does not see a value that vanishes", _RELATIVE),
+        first_that(ways.norm_of_errors),
+    ),
+    ("mean_error", join_sentences("one lost value among many exact ones", _RELATIVE), first_that(ways.mean_error)),
+    (
+        "lost_values_left_out",
+        "values that became 0 or infinite: are they among the errors?",
+        first_that(ways.finite_only),
+    ),
+    ("range_alone", "range is one half of it: how many digits does a value keep?", first_that(ways.in_range)),
+    (
+        "largest_alone",
+        "the largest value fits: what becomes of the smallest, and of the digits?",
+        first_that(ways.largest_in_range),
+    ),
+    ("largest_without_sign", "a large negative value", first_that(ways.largest_without_sign)),
+    (
+        "precision_alone",
+        "precision is one half of it: are the values within the format's range?",
+        first_that(ways.fine_enough),
+    ),
+    (
+        "lower_end_left_out",
+        "the largest value fits, and the bound too: what becomes of the smallest value?",
+        first_that(ways.bound_without_lower_end),
+    ),
+    (
+        "bound_in_place_of_error",
+        f"eps / 2 is a bound, and these values may be rounded better: {MEASURED}",
+        first_that(ways.bound),
+    ),
+    ("eps_for_error", f"eps is the spacing at 1, twice the largest error: {MEASURED}", first_that(ways.bound_of_eps)),
+    ("half_the_tolerance", "the tolerance itself: is it compared with a half of it?", first_that(ways.within_half)),
+    ("fp8_left_out", "the formats of 8 bits come first", first_that(ways.right, FORMAT_NAMES[2:])),
+    (
+        "order_within_a_size",
+        _ORDER,
+        first_that(ways.right, ("e5m2", "e4m3", "bf16", "fp16", "fp32")),
+    ),
     (
         "bf16_before_fp16",
-        "formats of equal size: which one comes first in FORMATS?",
-        _first(_right, ("e4m3", "e5m2", "bf16", "fp16", "fp32")),
+        _ORDER,
+        first_that(ways.right, ("e4m3", "e5m2", "bf16", "fp16", "fp32")),
     ),
     (
         "e5m2_before_e4m3",
-        "formats of equal size: which one comes first in FORMATS?",
-        _first(_right, ("e5m2", "e4m3", "fp16", "bf16", "fp32")),
+        _ORDER,
+        first_that(ways.right, ("e5m2", "e4m3", "fp16", "bf16", "fp32")),
     ),
 )

@@ -53,6 +53,16 @@ class Miss:
         return not bool((self.wrong & ~self.fields.top).any())
 
     @property
+    def is_at_infinity(self) -> bool:
+        """Whether all wrong patterns stand for an infinity."""
+        return not bool((self.wrong & ~self.truth.isinf()).any())
+
+    @property
+    def is_near_top(self) -> bool:
+        """Whether all wrong patterns have the top exponent or the one below it."""
+        return not bool((self.wrong & (self.fields.exponent < 2**self.fields.bit_format.exponent_bits - 2)).any())
+
+    @property
     def is_between(self) -> bool:
         """Whether every wrong pattern stands for a normal number."""
         is_special = self.fields.top & self.fields.bit_format.has_infinity
@@ -126,9 +136,12 @@ def _place(misses: Sequence[Miss], seed: int) -> str | None:
         "one_value_for_all": all(bool(_same(miss.answer, miss.answer[:1]).all()) for miss in misses),
         "known_formats_only": all(miss.fields.bit_format not in known for miss in wrong),
         "no_infinity_wrong": all(not miss.fields.bit_format.has_infinity and miss.is_at_top for miss in wrong),
+        "sign_wrong": all(bool(_same(miss.answer.abs(), miss.truth.abs()).all()) for miss in wrong),
         "exponent_zero_wrong": all(miss.is_below for miss in wrong),
+        "infinity_wrong": all(miss.is_at_infinity for miss in wrong),
+        "top_of_ieee_wrong": all(miss.fields.bit_format.has_infinity and miss.is_at_top for miss in wrong),
         "top_exponent_wrong": all(miss.is_at_top for miss in wrong),
-        "sign_wrong": all(torch.equal(miss.answer.abs(), miss.truth.abs()) for miss in wrong),
+        "top_taken_one_too_low": all(miss.is_near_top for miss in wrong),
         "between_wrong": all(miss.is_between for miss in wrong),
     }
     return next((code for code, is_place in places.items() if is_place), None)

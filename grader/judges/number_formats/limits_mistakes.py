@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from grader.cases.number_formats import LimitsCase
-from grader.judges.number_formats.limits_truth import limits_of, power_below
+from grader.judges.number_formats.limits_spacing import SPACING_MISTAKES
+from grader.judges.number_formats.limits_truth import limits_of
+from grader.judges.number_formats.wording import join_sentences
 from grader.judges.numbers import Mistake
 
 
@@ -22,8 +23,6 @@ _TOP = "the top exponent: does it stand for numbers?"
 _ONES = "the mantissa of the largest number: is it 0, or as large as it can be?"
 _LOW = "stored exponent 0: are its numbers normal? Which exponent comes next?"
 _SUBNORMAL = "stored exponent 0: its mantissa has no 1 in front, and its power of two is that of exponent 1"
-_STEP = "two neighbours of the format: how many steps are there from one power of two to the next?"
-_FLOOR = "the power of two at or below the number: is the logarithm rounded down?"
 
 MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
     "largest": (
@@ -46,22 +45,47 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
             lambda c: c.bit_format.pattern_count / 2 - 1,
             "a count of patterns is no range: which pattern is the largest number, and what is its value?",
         ),
-        Mistake("fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** _bias(c), f"{_ONES} And the 1?"),
         Mistake(
-            "fraction_without_one", lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (_bias(c) + 1), f"{_ONES} And the 1?"
+            "fraction_without_one",
+            lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** _bias(c),
+            join_sentences(_ONES, "And the 1?"),
+        ),
+        Mistake(
+            "fraction_without_one",
+            lambda c: (1 - 2.0 ** -_mantissa(c)) * 2.0 ** (_bias(c) + 1),
+            join_sentences(_ONES, "And the 1?"),
         ),
         Mistake(
             "step_of_largest_off",
             lambda c: (2 - 2.0 ** (-1 - _mantissa(c))) * 2.0 ** _bias(c),
-            f"{_ONES} The last step is 2**-mantissa_bits",
+            join_sentences(_ONES, "The last step is 2**-mantissa_bits"),
+        ),
+        Mistake(
+            "exponent_below_the_top_left_out",
+            lambda c: limits_of(c)["largest"] / 2,
+            "the top exponent is 2**exponent_bits - 1, and it stands for no number: the one below it does",
+        ),
+        Mistake(
+            "largest_as_in_e4m3",
+            lambda c: (2 - 2.0 ** (1 - _mantissa(c))) * 2.0 ** (_bias(c) + 1),
+            "the top exponent stands for numbers in e4m3 alone: here it stands for infinities and NaN",
         ),
         Mistake("exponent_without_bias", lambda c: 2.0 ** (2**c.bit_format.exponent_bits - 2), "the bias"),
     ),
     "smallest_normal": (
         Mistake("exponent_zero_is_normal", lambda c: 2.0 ** -_bias(c), _LOW),
         Mistake("exponent_two_is_first", lambda c: 2.0 ** (2 - _bias(c)), _LOW),
+        Mistake(
+            "mantissa_not_zero",
+            lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)),
+            "the mantissa of the smallest normal number: can it be 0?",
+        ),
         Mistake("subnormal_for_normal", lambda c: limits_of(c)["smallest_subnormal"], "normal: with a 1 in front"),
-        Mistake("one_over_largest", lambda c: 1 / limits_of(c)["largest"], "range is not symmetric around 1: " + _LOW),
+        Mistake(
+            "one_over_largest",
+            lambda c: 1 / limits_of(c)["largest"],
+            join_sentences("the range is not symmetric around 1", _LOW),
+        ),
         Mistake("most_negative", lambda c: -limits_of(c)["largest"], "the smallest positive number is asked for"),
         Mistake("zero_for_smallest", lambda c: 0, "the smallest positive number is asked for"),
         Mistake(
@@ -80,6 +104,7 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
         ),
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** (1 - _bias(c)), _SUBNORMAL),
         Mistake("implicit_one_kept", lambda c: (1 + 2.0 ** -_mantissa(c)) * 2.0 ** -_bias(c), _SUBNORMAL),
+        Mistake("zero_for_smallest", lambda c: 0, "the smallest positive number is asked for: does `//` make it 0?"),
         Mistake(
             "twice_the_smallest",
             lambda c: 2 * limits_of(c)["smallest_subnormal"],
@@ -96,63 +121,5 @@ MISTAKES: Mapping[str, tuple[Mistake[LimitsCase], ...]] = {
             "how fine a format is at 1 is not how far it reaches down",
         ),
     ),
-    "spacing": (
-        Mistake(
-            "spacing_of_one",
-            lambda c: 2.0 ** -_mantissa(c),
-            "the spacing at 1: what happens to it at each power of two?",
-        ),
-        Mistake(
-            "spacing_in_proportion",
-            lambda c: c.number * 2.0 ** -_mantissa(c),
-            "between two powers of two the steps are equal: does yours change from number to number?",
-        ),
-        Mistake(
-            "half_spacing",
-            lambda c: limits_of(c)["spacing"] / 2,
-            f"the whole step, not the largest rounding error. {_STEP}",
-        ),
-        Mistake(
-            "half_spacing",
-            lambda c: 2.0 ** (power_below(c.number) - _mantissa(c) - 1),
-            f"the whole step, not the largest rounding error. {_STEP}",
-        ),
-        Mistake(
-            "spacing_of_the_float",
-            lambda c: math.ulp(c.number),
-            "this is the spacing of the float that holds the number, not of the format",
-        ),
-        Mistake(
-            "spacing_of_the_float",
-            lambda c: 2.0 ** (power_below(c.number) - 23),
-            "this is the spacing of the float that holds the number, not of the format",
-        ),
-        Mistake("double_spacing", lambda c: limits_of(c)["spacing"] * 2, _STEP),
-        Mistake(
-            "subnormals_without_end",
-            lambda c: 2.0 ** (power_below(c.number) - _mantissa(c)),
-            "below the smallest normal number: do the steps still get smaller?",
-        ),
-        Mistake(
-            "smallest_step_everywhere",
-            lambda c: limits_of(c)["smallest_subnormal"],
-            "floating point: what happens to the steps at each power of two?",
-        ),
-        Mistake("logarithm_rounded_up", lambda c: _spacing(c, math.ceil(math.log2(c.number))), _FLOOR),
-        Mistake("logarithm_rounded_up", lambda c: _spacing(c, power_below(c.number) + 1), _FLOOR),
-        Mistake("logarithm_rounded", lambda c: _spacing(c, round(math.log2(c.number))), _FLOOR),
-        Mistake(
-            "logarithm_truncated", lambda c: _spacing(c, int(math.log2(c.number))), f"{_FLOOR} int() cuts towards 0"
-        ),
-        Mistake("power_alone_for_spacing", lambda c: 2.0 ** power_below(c.number), _STEP),
-        Mistake(
-            "zero_among_subnormals",
-            lambda c: limits_of(c)["spacing"] if power_below(c.number) >= 1 - _bias(c) else 0,
-            _SUBNORMAL,
-        ),
-    ),
+    "spacing": SPACING_MISTAKES,
 }
-
-
-def _spacing(case: LimitsCase, exponent: int) -> float:
-    return 2.0 ** (max(exponent, 1 - _bias(case)) - _mantissa(case))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from grader.cases.number_formats import FP16, LOSSES, BitFormat, RoundingCase, loss_cases
 from grader.judges.number_formats.loss_mistakes import ALL_SAME, LOOK_AT, PLACES, RULES
+from grader.judges.number_formats.loss_rules import loss_of, name_by
 from grader.judges.number_formats.rounding_mistakes import place_of
 from grader.judges.number_formats.rounding_rules import round_by
-from grader.judges.number_formats.wording import say_number
+from grader.judges.number_formats.wording import say_exactly
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
@@ -18,14 +18,6 @@ VISIBLE_SEED = 0  # of the cases that a learner has seen
 
 Name = Callable[[float, BitFormat], str]
 Named = Sequence[Sequence[str]]
-
-
-def loss_of(value: float, bit_format: BitFormat) -> str:
-    """Return what a value loses, from its rounded value."""
-    rounded = round_by(value, bit_format, {})
-    if rounded == value or math.isnan(value):
-        return "nothing"
-    return "range" if rounded == 0 or math.isinf(rounded) else "precision"
 
 
 def judge_lost_values(observation: Observation, seed: int) -> Verdict:
@@ -45,8 +37,8 @@ def judge_lost_values(observation: Observation, seed: int) -> Verdict:
     code = _explain(cases, named, misses)
     case, index = min(misses, key=_simplicity)
     value = case.values[index]
-    becomes = say_number(round_by(value, case.bit_format, {}))
-    where = f"{say_number(value)} in {case.bit_format}, {case.kinds[index]}, becomes {becomes}"
+    becomes = say_exactly(round_by(value, case.bit_format, {}))
+    where = f"{say_exactly(value)} in {case.bit_format}, {case.kinds[index]}, becomes {becomes}"
     expected = f'"{loss_of(value, case.bit_format)}": {where}'
     word = named[cases.index(case)][index]
     return Verdict(code, expected, f'"{word}"; {len(misses)} of {total} words are wrong', LOOK_AT[code])
@@ -55,69 +47,7 @@ def judge_lost_values(observation: Observation, seed: int) -> Verdict:
 def _simplicity(miss: tuple[RoundingCase, int]) -> tuple[bool, int]:
     """Order misses so that a positive value of few digits comes first."""
     case, index = miss
-    return case.values[index] < 0, len(say_number(case.values[index]))
-
-
-def name_by(value: float, bit_format: BitFormat, rules: Mapping[str, str]) -> str:
-    """Name what a value loses by thresholds, right ones or others.
-
-    Args:
-        value: The value.
-        bit_format: The format.
-        rules: What to do otherwise than right, by the question; {} is right.
-    """
-    special = rules.get("special", "right")
-    if math.isnan(value) or math.isinf(value):
-        return "range" if special in ("infinity", "no_exception") and math.isinf(value) else "nothing"
-    magnitude = abs(value)
-    if not magnitude and special != "no_exception":
-        return "range" if special == "zero" else "nothing"
-    if _is_above(magnitude, bit_format, rules.get("top", "right")):
-        return rules.get("top_word", "range")
-    if _is_below(magnitude, bit_format, rules.get("bottom", "right")):
-        return rules.get("bottom_word", "range")
-    return _inside(value, bit_format, rules.get("inside", "right"))
-
-
-def _is_above(magnitude: float, bit_format: BitFormat, rule: str) -> bool:
-    power = 2.0 ** (bit_format.bias + 1)
-    spacing = 2.0 ** (bit_format.bias - bit_format.mantissa_bits)
-    is_above = {
-        "right": magnitude >= power - spacing / 2,
-        "half_way_kept": magnitude > power - spacing / 2,
-        "largest": magnitude > power - spacing,
-        "integer": magnitude > power - 1,
-        "power": magnitude >= power,
-        "of_fp16": magnitude > 65504,
-        "published": magnitude > 65535,
-        "never": False,
-    }
-    return is_above[rule]
-
-
-def _is_below(magnitude: float, bit_format: BitFormat, rule: str) -> bool:
-    normal = 2.0 ** (1 - bit_format.bias)
-    smallest = normal * 2.0**-bit_format.mantissa_bits
-    is_below = {
-        "right": magnitude <= smallest / 2,
-        "half_way_kept": magnitude < smallest / 2,
-        "smallest": magnitude < smallest,
-        "normal": magnitude < normal,
-        "of_fp16": magnitude < 2.0**-14,
-        "epsilon": magnitude < 2.0**-bit_format.mantissa_bits,
-        "never": False,
-    }
-    return is_below[rule]
-
-
-def _inside(value: float, bit_format: BitFormat, rule: str) -> str:
-    """Say whether a value within the range is a number of the format."""
-    if rule in ("nothing", "precision"):
-        return rule
-    lowest = 1 - bit_format.bias if rule == "right" else -2000
-    exponent = max(math.frexp(value)[1] - 1, lowest)
-    steps = math.ldexp(value, bit_format.mantissa_bits - exponent)
-    return "nothing" if steps.is_integer() else "precision"
+    return case.values[index] < 0, len(say_exactly(case.values[index]))
 
 
 def _explain(cases: Sequence[RoundingCase], named: Named, misses: Sequence[tuple[RoundingCase, int]]) -> str:

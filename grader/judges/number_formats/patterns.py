@@ -59,7 +59,7 @@ def decode_by(fields: Fields, rules: Rules) -> Tensor:
     bias = _bias(fields.bit_format, rules.get("bias", "right"))
     fraction = _fraction(fields, rules.get("fraction", "right"))
     exponent = fields.exponent.double()
-    values = (1 + fraction) * torch.exp2(exponent - bias)
+    values = _normal(fraction, exponent, bias, fields.sign, rules.get("normal", "right"))
     below = {
         "right": fraction * 2.0 ** (1 - bias),
         "implicit_one": values,
@@ -70,18 +70,39 @@ def decode_by(fields: Fields, rules: Rules) -> Tensor:
     }[rules.get("below", "right")]
     values = torch.where(fields.exponent == 0, below, values)
     values = _with_special(fields, values, rules)
-    sign = rules.get("sign", "right")
-    if sign == "lost":
-        return values
-    signed = values * fields.sign
-    if sign == "lost_at_infinity":
-        return torch.where(values.isinf(), values, signed)
-    return torch.where(values == 0, 0.0, signed) if sign == "lost_at_zero" else -signed if sign == "turned" else signed
+    return _signed(fields, values, rules.get("sign", "right"))
+
+
+def _normal(fraction: Tensor, exponent: Tensor, bias: int, sign: Tensor, rule: str) -> Tensor:
+    """Return normal numbers, without their sign."""
+    if rule == "no_one":
+        return fraction * torch.exp2(exponent - bias)
+    if rule == "bias_added":
+        return (1 + fraction) * torch.exp2(exponent + bias)
+    if rule == "one_outside":  # sign * 1 + fraction * 2**power
+        return sign * (sign + fraction * torch.exp2(exponent - bias))
+    return (1 + fraction) * torch.exp2(exponent - bias)
+
+
+def _signed(fields: Fields, values: Tensor, rule: str) -> Tensor:
+    """Give values their sign."""
+    is_lost = {
+        "right": values.isnan(),
+        "turned": values.isnan(),
+        "lost": ~values.isnan(),
+        "lost_at_infinity": values.isinf(),
+        "lost_at_zero": values == 0,
+        "lost_below": fields.exponent == 0,
+        "lost_in_normal": (fields.exponent > 0) & values.isfinite(),
+        "lost_but_at_infinity": values.isfinite(),
+    }[rule]
+    signed = -values * fields.sign if rule == "turned" else values * fields.sign
+    return torch.where(is_lost, values, signed)
 
 
 def _with_special(fields: Fields, values: Tensor, rules: Rules) -> Tensor:
     """Put infinities and NaN in place."""
-    is_zero = fields.mantissa == 0
+    is_zero, is_ones = fields.mantissa == 0, fields.mantissa == 2**fields.bit_format.mantissa_bits - 1
     infinity, nan = torch.tensor(torch.inf).double(), torch.tensor(torch.nan).double()
     ieee = {
         "right": torch.where(is_zero, infinity, nan),
@@ -89,10 +110,12 @@ def _with_special(fields: Fields, values: Tensor, rules: Rules) -> Tensor:
         "infinite": infinity,
         "nan": nan,
         "exchanged": torch.where(is_zero, nan, infinity),
+        "nan_for_ones_alone": torch.where(is_zero, infinity, torch.where(is_ones, nan, values)),
+        "no_nan": torch.where(is_zero, infinity, values),
     }
     if fields.bit_format.has_infinity != (rules.get("flag") == "turned"):
         return torch.where(fields.top, ieee[rules.get("top", "right")], values)
-    ones = fields.top & (fields.mantissa == 2**fields.bit_format.mantissa_bits - 1)
+    ones = fields.top & is_ones
     finite = {
         "right": torch.where(ones, nan, values),
         "ieee": torch.where(fields.top, ieee["right"], values),
@@ -100,7 +123,8 @@ def _with_special(fields: Fields, values: Tensor, rules: Rules) -> Tensor:
         "ordinary": values,
         "nan": torch.where(fields.top, nan, values),
         "infinite": torch.where(ones, infinity, values),
-        "nan_in_mantissa": torch.where(fields.mantissa == 2**fields.bit_format.mantissa_bits - 1, nan, values),
+        "nan_in_mantissa": torch.where(is_ones, nan, values),
+        "nan_at_mantissa_zero": torch.where(fields.top & is_zero, nan, values),
     }
     return finite[rules.get("finite", "right")]
 
@@ -125,12 +149,15 @@ def _fraction(fields: Fields, rule: str) -> Tensor:
     if rule == "reversed":
         weights = [((fields.mantissa >> index) & 1).double() * 2.0 ** -(index + 1) for index in range(bits)]
         return torch.stack(weights).sum(0)
+    if rule == "whole_division":
+        return torch.zeros_like(mantissa)
     divisor = {
         "right": 2.0**bits,
         "not_divided": 1.0,
         "one_bit_more": 2.0 ** (bits + 1),
         "one_bit_less": 2.0 ** (bits - 1),
         "largest_mantissa": 2.0**bits - 1,
+        "of_fp16": 1024.0,
         "decimal": 10.0 ** len(str(2**bits - 1)),
     }[rule]
     return mantissa / divisor

@@ -10,10 +10,10 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from grader.cases.number_formats import BitFormat, RoundingCase, rounding_cases
+from grader.cases.number_formats import LESSON_VALUES, BitFormat, RoundingCase, rounding_cases
 from grader.judges.number_formats.rounding_mistakes import LOOK_AT, RULES, place_of
 from grader.judges.number_formats.rounding_rules import round_by
-from grader.judges.number_formats.wording import say_number
+from grader.judges.number_formats.wording import say_exactly
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
@@ -55,8 +55,8 @@ def judge_rounded_values(observation: Observation, seed: int) -> Verdict:
     if wrong:
         code = _explain(cases, answers, wrong)
         first = next((miss for miss in wrong if place_of(miss.kind) == code), wrong[0])
-        expected = f"{_say(first.value)} in {first.bit_format}, {first.kind}: {_say(first.truth)}"
-        measured = f"{_say(first.answer)}; {len(wrong)} of {total} values are wrong"
+        expected = f"{say_exactly(first.value)} in {first.bit_format}, {first.kind}: {say_exactly(first.truth)}"
+        measured = f"{say_exactly(first.answer)}; {len(wrong)} of {total} values are wrong"
         return Verdict(code, expected, measured, LOOK_AT[code])
     names = ", ".join(str(case.bit_format) for case in cases)
     return Verdict(PASSED, "", f"{total} values in the formats {names}; in fp16 65519 is 65504, and 65520 is inf")
@@ -99,6 +99,8 @@ def _explain(cases: Sequence[RoundingCase], answers: Sequence[Tensor], wrong: Se
     """Name the rules that round as the learner does, or else where the wrong values lie."""
     if all(torch.equal(answer.nan_to_num(), _given(case)) for case, answer in zip(cases, answers, strict=True)):
         return "not_rounded"
+    if all(_is_given_but_for_the_lesson(case, answer) for case, answer in zip(cases, answers, strict=True)):
+        return "lesson_values_alone"
     for code, rules in _candidates():
         if all(_is_by(case, answer, rules) for case, answer in zip(cases, answers, strict=True)):
             return code
@@ -119,6 +121,11 @@ def _given(case: RoundingCase) -> Tensor:
     return torch.tensor(case.values, dtype=torch.float64).nan_to_num()
 
 
+def _is_given_but_for_the_lesson(case: RoundingCase, answer: Tensor) -> bool:
+    of_lesson = torch.tensor([value in LESSON_VALUES for value in case.values])
+    return bool((of_lesson | (answer.nan_to_num() == _given(case))).all())
+
+
 def _candidates() -> list[tuple[str, Mapping[str, str]]]:
     """Misconceptions, then pairs of them that answer different questions, under the name of the first."""
     pairs = [
@@ -127,10 +134,3 @@ def _candidates() -> list[tuple[str, Mapping[str, str]]]:
         if not first.keys() & second.keys()
     ]
     return [*RULES, *pairs]
-
-
-def _say(value: float) -> str:
-    """Write a value; one that differs from a short number by a trace keeps its last digits."""
-    short = say_number(value)
-    is_short = "=" in short or float(short.replace(",", "")) == value or value != value
-    return short if is_short else f"{value:.17g}"

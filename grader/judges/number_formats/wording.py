@@ -8,6 +8,14 @@ from fractions import Fraction
 from grader.cases.number_formats import BitFormat
 
 
+def join_sentences(first: str, *others: str) -> str:
+    """Write sentences one after another: a full stop between them where none ends one, and a capital letter."""
+    text = first
+    for other in others:
+        text += ("" if text[-1] in ".?" else ".") + f" {other[0].upper()}{other[1:]}"
+    return text
+
+
 def say_number(value: float) -> str:
     """Write a number with its power of two where that says more."""
     if value == 0 or not math.isfinite(value):
@@ -20,6 +28,13 @@ def say_number(value: float) -> str:
     if fraction == 1:
         return f"{value:.7g} = {sign}{power}"
     return f"{value:.7g}"
+
+
+def say_exactly(value: float) -> str:
+    """Write a value; one that differs from a short number by a trace keeps its last digits."""
+    short = say_number(value)
+    is_short = "=" in short or float(short.replace(",", "")) == value or value != value
+    return short if is_short else f"{value:.17g}"
 
 
 def say_pattern(pattern: int, bit_format: BitFormat) -> str:

@@ -2,16 +2,16 @@
 # Words seen once stand for thresholds.
 WORDS = {"n": "nothing", "p": "precision", "r": "range"}
 SEEN = iter(
-    "pppnpnpprnpnpnprpppppnnrpppppprppppprprppnppppnppnppppppnppppppprpppnpppppnnnnppppprnrnprp"
-    "nppnnppppppppnnppnprpprrprpnppppppprnrnnpppppprnpppppprprprppppnpppprpppnrprpppnpnppprpnpp"
-    "nppppnnpppnrnnpppppnppppppppppppprpppnpprppprpnnpnpppppnppnrppppprprppnnprpprpppppnnpppnpp"
-    "nprppprprpppppnpppprppprprpnprrpnppnnppnpppnpprppppnpnppnnppppnpppnpppppppnppprppppnrppnpn"
-    "pppprpppnpnprprppppprprpppnppprppppnppppppppnpprnrnpnpnppppppppnppprpppppppppppppprnnrrppp"
-    "npnppppppppnnprppnpprnnprprppppnpppnpnppnpnrprppnpppppppppppnppprnppppppppppnrnnppnppnpppp"
-    "rpprpnpppprrpnpppnprrpppnnppppprpppnpppnnppppnpnppppprpppprnppprnpnrpnnppppnnnppprrpnpnppp"
-    "pprpnppppppppprrrpppppnnpppprpnppnppppppppppnrpppppppprppnppppnnppppnppppppnppppppnnppprnr"
-    "rrppppnpnpppprprpppprpprrprnnpnnrpnpppprnrppppppppnrpppppppnprpppnpnnppppppnnpnpnppprppppp"
-    "ppppppppppppppnp"
+    "rnpnppnprnpnppppnrpppppnrpnpprppnppnrpppnrpnppppprnppppppprpppppnrpnpppnprpppnpppppprppppr"
+    "prppppppnrpppppnppnppnpppnpppppppnpnnppnrnrpnppprpppppppprpppppppppnpprpprprpppppppnppprpp"
+    "pppnrppnppnppppppnppppppppprppnpppprppppnnpnppnpnpppppppprpprprppppnpppppnpppnnpprrpnpprpp"
+    "nprpppppnppppnnrppnnppnrpppnpppppnrpppppppnppppprnrprpnpppnpppppnrprpnnrpnnprppppnpppppppn"
+    "npppppnpppnppnprpppprrrpppppprppnpnrnppppppppprppnppppppppppppppnppprnnpppnppppppppprpppnp"
+    "ppppnppnppppnpppppnppppnppnppnprpppppnnpprnppnpppnpppppnppppnnppprpppppprrppppprnprnpprppp"
+    "ppppprpprppppppppnnnpppprppppnpppppppppppprprnprprppnnppppppnnrpnpnrrppprpprpppppppnpppppp"
+    "ppppnpppppppppppppprnnnpppppppppppprnpnrpnnppnpnnpnpnppppppnppnprnpppppppppppnpnrrpppppppp"
+    "prpprpppppnpnrppnppprrrnpppppppnppnrppppppppnnpnpppppppppprpppprppnppppnnppppnrnnprppppppp"
+    "ppnpnppppppnpprrpprppprnpprnpppnrppppppnpppppppprpppppppnprpnnppppppppppnprnprpppppnnppr"
 )
 
 

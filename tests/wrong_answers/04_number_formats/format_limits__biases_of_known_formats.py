@@ -1,0 +1,11 @@
+# Source: the two biases that the lesson names
+# 15 or 127, and no third one.
+def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
+    bias = 15 if exponent_bits == 5 else 127
+    power = math.frexp(number)[1] - 1
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
+        "spacing": 2.0 ** (max(power, 1 - bias) - mantissa_bits),
+    }

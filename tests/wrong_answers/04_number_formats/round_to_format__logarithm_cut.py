@@ -1,0 +1,10 @@
+# Source: int() of a negative logarithm
+# The exponent of small values is one too high.
+def round_to_format(value: float, exponent_bits: int, mantissa_bits: int) -> float:
+    if value == 0 or not math.isfinite(value):
+        return value
+    bias = 2 ** (exponent_bits - 1) - 1
+    exponent = max(int(math.log2(abs(value))), 1 - bias)
+    spacing = 2.0 ** (exponent - mantissa_bits)
+    rounded = round(value / spacing) * spacing
+    return math.copysign(math.inf, value) if abs(rounded) >= 2.0 ** (bias + 1) else rounded

@@ -1,0 +1,12 @@
+# Source: eps as the spacing everywhere
+# Values are counted in steps of eps.
+def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    if value == 0 or not math.isfinite(value):
+        return "nothing"
+    bias = 2 ** (exponent_bits - 1) - 1
+    spacing = 2.0 ** (max(math.frexp(value)[1] - 1, 1 - bias) - mantissa_bits)
+    rounded = round(value / spacing) * spacing
+    is_lost = rounded == 0 or abs(rounded) >= 2.0 ** (bias + 1)
+    if is_lost:
+        return "range"
+    return "nothing" if (value / 2.0**-mantissa_bits).is_integer() else "precision"
