@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import linecache
 import math
@@ -10,7 +9,6 @@ import re
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -20,7 +18,6 @@ import torch
 from grader.verdict import CheckFailed, NotSolvedYet, Verdict
 
 LARGEST_FLOAT = sys.float_info.max
-_NOTE = "Called with "
 _OURS = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 
@@ -28,20 +25,6 @@ _LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "
 def fail(code: str, expected: str, measured: str, look_at: str) -> NoReturn:
     """Raise a failed check with its three lines."""
     raise CheckFailed(Verdict(code, expected, measured, look_at))
-
-
-@contextlib.contextmanager
-def tell_arguments(**arguments: object) -> Iterator[None]:
-    """Have an exception that leaves the block told with the arguments that led to it."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(_NOTE + ", ".join(f"{name}={value!r}" for name, value in arguments.items()))
-        raise
-
-
-def _own_notes(error: Exception) -> list[str]:
-    return [note for note in getattr(error, "__notes__", ()) if note.startswith(_NOTE)]
 
 
 def require_function(answer: object, exercise: str, parameters: tuple[str, ...]) -> None:
@@ -157,8 +140,7 @@ def explain_exception(error: Exception, exercise: str) -> NoReturn:
         )
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type(error).__name__)
     code = f"raised_{words.lower()}"
-    told = ". ".join((f"{type(error).__name__}: {_first_line(error)}", *_own_notes(error)))
-    fail(code, f"{exercise} to return", told, place)
+    fail(code, f"{exercise} to return", f"{type(error).__name__}: {_first_line(error)}", place)
 
 
 def _first_line(error: Exception) -> str:

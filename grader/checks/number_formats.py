@@ -19,7 +19,8 @@ from grader.cases.number_formats import (
     rounding_cases,
     sum_cases,
 )
-from grader.checks.contract import fail, require_number, require_tensor, tell_arguments
+from grader.checks.arguments import tell_arguments
+from grader.checks.contract import fail, require_number, require_tensor
 from grader.checks.narrow_formats import refuse_narrow_formats
 from grader.checks.running import make_check
 from grader.device import lesson_device
@@ -101,13 +102,15 @@ def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observatio
 
 def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> float:
     """Round one value; an exception is told with it."""
-    with tell_arguments(value=value, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits):
+    called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    with tell_arguments("round_to_format", **called):
         return _require_value(round_to_format(value, exponent_bits, mantissa_bits))
 
 
 def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> str:
     """Ask what one value loses; an exception is told with it."""
-    with tell_arguments(value=value, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits):
+    called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    with tell_arguments("what_is_lost", **called):
         return _require_word(what_is_lost(value, exponent_bits, mantissa_bits), LOSSES)
 
 
