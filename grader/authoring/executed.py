@@ -7,12 +7,14 @@ import os
 import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from nbformat.notebooknode import NotebookNode
 
 from .forks import ENVIRONMENT
 
 CELL_LIMIT_SECONDS = 300
+OWN_PACKAGE = str(Path(__file__).resolve().parents[2])  # which another checkout may have installed, too
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def execute(notebook: NotebookNode) -> Execution:
             resources={"metadata": {"path": folder}},
         )
         backend = {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}  # as a kernel sets it by itself
-        client.execute(env=os.environ | ENVIRONMENT | backend)
+        found = {"PYTHONPATH": os.pathsep.join(filter(None, [OWN_PACKAGE, os.environ.get("PYTHONPATH")]))}
+        client.execute(env=os.environ | ENVIRONMENT | backend | found)
     return Execution(executed, time.monotonic() - start_seconds)
 
 
