@@ -35,6 +35,11 @@ AUTOGRAD_ERRORS = (
         "backward returns one value for each argument of apply, None for what is no tensor",
     ),
     (
+        "returned an invalid gradient at index",
+        "gradients_in_another_order",
+        "the order of what backward returns: that of the arguments of apply, so block, input, parameters",
+    ),
+    (
         "through the graph a second time",
         "graph_used_twice",
         "a graph that is used for two backward passes: is the block really run again?",
