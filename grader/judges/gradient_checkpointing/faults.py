@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.cases.gradient_checkpointing import FAULTS, faults_cases
+from grader.cases.gradient_checkpointing import FAULTS, FaultsCase, faults_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -10,7 +10,7 @@ LOOK_AT = {
     "parameter_gradients": "parameters: after backward, is there a gradient in their .grad?",
     "random_state": "dropout: gradients of the plain block and of the checkpoint, both from one manual_seed",
     "input_without_gradient": "an input with requires_grad=False: does the output still need a gradient?",
-    "no_recompute": "how often the block runs, in forward and backward together: a hook can count",
+    "no_recompute": "how often the block runs, in forward and backward together: a hook before it counts",
 }
 
 
@@ -30,7 +30,17 @@ def judge_found_faults(observation: Observation, seed: int) -> Verdict:
         faults, names = next(pair for pair in pairs if len(pair[0]) > 1)
         look_at = "a checkpoint with several faults: do the tests go on after the first one that fails?"
         return Verdict("first_fault_only", _say(faults), _say(names), look_at)
-    return _explain(pairs)
+    return _explain_torch(cases, found) or _explain(pairs)
+
+
+def _explain_torch(cases: tuple[FaultsCase, ...], found: list[set[str]]) -> Verdict | None:
+    """Find out whether runs are counted where they end: the second run of torch's checkpoint has no end."""
+    reported = [case.is_torch for case, names in zip(cases, found, strict=True) if names - case.faults]
+    torchs = next(names for case, names in zip(cases, found, strict=True) if case.is_torch)
+    if reported != [True] or "no_recompute" not in torchs:
+        return None
+    look_at = "a hook that runs before the block: torch ends the second run early, and a hook after it never runs"
+    return Verdict("end_of_a_run_counted", "no fault in torch's own checkpoint", _say(torchs), look_at)
 
 
 def _explain(pairs: list[tuple[set[str], set[str]]]) -> Verdict:
