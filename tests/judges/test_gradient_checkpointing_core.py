@@ -177,6 +177,8 @@ def judge_function_peak(seed: int, share: float, **facts: Any) -> str:
 def test_a_peak_of_half_passes_and_a_higher_one_is_explained(seed: int) -> None:
     assert judge_function_peak(seed, 0.5) == "passed"
     assert judge_function_peak(seed, 0.5, recomputed=[0]) == "not_run_again"
+    assert judge_function_peak(seed, 0.5, recomputed=[7]) == "only_last_block_run_again"
+    assert judge_function_peak(seed, 0.5, recomputed=[]) == "peak_without_graph"
     assert judge_function_peak(seed, 1.0, recomputed=[]) == "graphs_kept"
     assert judge_function_peak(seed, 1.0, is_graph_made=[True]) == "graph_made_in_forward"
     assert judge_function_peak(seed, 0.6) == "activations_kept"

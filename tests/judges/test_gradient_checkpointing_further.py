@@ -60,6 +60,16 @@ def test_a_hook_after_the_block_is_named_where_torch_alone_is_called_faulty(seed
     assert judge_found_faults(Observation({"found": found}), seed).code == "end_of_a_run_counted"
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("random_state", "parameter_gradients"), ("parameter_gradients", "input_without_gradient")],
+)
+def test_a_fault_that_another_one_implies_is_named(name: str, other: str, seed: int) -> None:
+    code = judge_faults(seed, lambda faults: set(faults) | ({name} if other in faults else set()))
+    assert code == f"{name}_implied_by_{other}"
+
+
 # Two forms
 
 
@@ -118,6 +128,16 @@ def last_rows_left_out(facts: Facts, calls: Facts, tensors: dict[str, Tensor]) -
         facts["part_runs"] = [0, 1, 1, 2, 2] * len(facts["forward_rows"])
 
 
+def forwards_of(rows: int, forwards: int) -> Change:
+    """Change how many forwards there are, and their rows."""
+
+    def change(facts: Facts, calls: Facts, tensors: dict[str, Tensor]) -> None:
+        facts.update(forward_rows=[rows] * forwards, part_runs=[0, 1, 1, 2, 2] * forwards, is_training=[True])
+        calls["forwards_in_trainer"] = [forwards if calls["forwards_in_trainer"] != [0] else 0]
+
+    return change
+
+
 def gradients_times(factor: float) -> Change:
     return lambda facts, calls, tensors: tensors.update(
         {name: factor * value for name, value in tensors.items() if name.startswith("gradient")}
@@ -137,6 +157,14 @@ FORM_MISTAKES: dict[str, tuple[str, Change]] = {
     "prepared_objects_dropped": ("accelerate", lambda facts, calls, tensors: calls.update(used=["loader"])),
     "accelerate_gradient_scaled": ("accelerate", gradients_times(512.5)),
     "trainer_not_used": ("trainer", lambda facts, calls, tensors: calls.update(trainer=[])),
+    "trainer_accumulates": ("trainer", lambda facts, calls, tensors: calls.update(trainer=[2])),
+    "trainer_row_by_row": ("trainer", forwards_of(1, 9)),
+    "accelerate_row_by_row": ("accelerate", forwards_of(1, 9)),
+    "accelerate_other_rows": ("accelerate", forwards_of(2, 9)),
+    "trainer_stops_early": (
+        "trainer",
+        lambda facts, calls, tensors: forwards_of(facts["forward_rows"][0], 2)(facts, calls, tensors),
+    ),
     "trainer_not_checkpointed": ("trainer", part_runs(1, 1, 1)),
     "trainer_gradient_scaled": ("trainer", gradients_times(512.5)),
     "models_swapped": ("trainer", lambda facts, calls, tensors: calls.update(forwards_in_trainer=[0])),

@@ -69,7 +69,7 @@ def _judge_trainer(calls: Facts) -> Verdict | None:
 
 def _judge_form(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
     verdict = judge_models(case.updates, facts, calls, is_in_trainer=form == "trainer")
-    return verdict or _judge_layers(facts, form) or _judge_last_rows(case, facts, form)
+    return verdict or _judge_layers(facts, form) or _judge_rows(case, facts, calls, form)
 
 
 def _judge_layers(facts: Facts, form: str) -> Verdict | None:
@@ -94,6 +94,25 @@ def _judge_layers(facts: Facts, form: str) -> Verdict | None:
     elif form == "trainer":
         look_at = "the argument of TrainingArguments that enables checkpointing"
     return Verdict(f"{form}_{code}", expected, measured, look_at)
+
+
+def _judge_rows(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
+    """Find out whether the forwards have other rows than those of the updates, for a reason that can be named."""
+    rows, full = list(facts["forward_rows"]), case.pairs // case.rows
+    expected = f"{case.updates} forwards of {case.rows} rows"
+    if form == "trainer" and set(calls["trainer"]) != {1}:
+        look_at = "gradient_accumulation_steps: every batch is an update here"
+        return Verdict("trainer_accumulates", expected, f"{calls['trainer'][0]} forwards for an update", look_at)
+    if set(rows) == {1}:
+        name = (
+            "per_device_train_batch_size" if form == "trainer" else "batch_size of the DataLoader, whose default is 1"
+        )
+        return Verdict(f"{form}_row_by_row", expected, f"{len(rows)} forwards of 1 row", f"{name}: rows are asked for")
+    if form == "trainer" and len(rows) < full and set(rows) == {case.rows}:
+        return Verdict("trainer_stops_early", expected, f"{len(rows)} forwards", "max_steps: one epoch is asked for")
+    if max(rows, default=0) < case.rows:
+        return Verdict(f"{form}_other_rows", expected, f"forwards of {max(rows, default=0)} rows", "the argument rows")
+    return _judge_last_rows(case, facts, form)
 
 
 def _judge_last_rows(case: FormsCase, facts: Facts, form: str) -> Verdict | None:
