@@ -3,7 +3,7 @@
 #
 # You throw activations away, compute them again when backward needs them, and measure what that saves and costs.
 #
-# 55 min (estimated) · CPU is enough · after lesson 02
+# 75 min (estimated) · CPU is enough · after lesson 02
 
 # %% [markdown]
 # **You will be able to**
@@ -110,10 +110,11 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # - *Boundary*: the bytes of its input, which is the output of the block before. All boundaries are equal.
 # - *Interior*: the bytes that backward needs besides its input and its output. Linear and Tanh have none.
 #
-# *Contract.* Return the bytes at the peak. It lies where a segment has run again. Count the parameters, and what the
-# checkpoints hold at that moment. Add **two boundaries**: the output of the chain, which `step` holds by name, and
-# one buffer of the operation at work. Leave out gradients. `k` divides `blocks`. It is judged within 3 % of the
-# measured peak, on other chains, some with an interior. The meters do not answer inside your function.
+# *Contract.* Return the bytes at the peak, where a segment has run again. Count parameters, and what checkpoints hold
+# then. Add **two boundaries**: the output of the chain, which `step` holds by name, and one buffer of the operation at
+# work. An output that is computed **again** is another tensor. Leave out gradients. `k` divides `blocks`. It is judged
+# within 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside your
+# function.
 
 
 # %% exercise="predict_segment_peak"
@@ -146,7 +147,8 @@ check_segment_peak(predict_segment_peak)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: draw 12 blocks in segments of 4, and mark what is kept when forward has ended.<br>
-# Then: backward comes to the last segment. Mark what is in memory once its 4 blocks have run again.
+# Then: backward comes to the last segment. Mark what is in memory once its 4 blocks have run again: how many outputs
+# of blocks, beside the kept inputs?
 # </details>
 
 # %% [markdown]
@@ -224,8 +226,8 @@ draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 #
 # Layers of a transformer are wide. So libraries checkpoint every layer by itself.
 #
-# And the peak has **moved**: its bars hold nearly all gradients. It lies in the last segment of backward, no longer
-# where backward begins.
+# And for small `k` the peak has **moved**: with `k = 1` its bar holds nearly all gradients. It lies in the last
+# segment of backward, no longer where backward begins. With `k = 16` it holds hardly any.
 
 # %% [markdown]
 # **Names.** *Gradient checkpointing*; in PyTorch's documentation *activation checkpointing*; elsewhere
@@ -317,10 +319,10 @@ def trainable(block) -> list:
 # **Exercise.** Complete `backward`, and the call of `apply`.
 #
 # *Contract.* `checkpoint_by_hand(block, inputs)` returns what `block(inputs)` returns. After `backward()`, the
-# trainable parameters and the input have the gradients that the plain block would have given. `inputs` is one tensor.
-# It may need no gradient, and it may be tokens: integers, which cannot have one. Parameters may be frozen. The block
-# may contain dropout, and it may be called several times. It runs twice: once in forward, and once in backward.
-# Random numbers outside the checkpoint stay as they would have been.
+# trainable parameters and the input have the gradients that the plain block would have given. The block uses all its
+# parameters. `inputs` is one tensor. It may need no gradient, and it may be tokens: integers, which cannot have one.
+# Parameters may be frozen. The block may contain dropout, and it may be called several times. It runs twice: once in
+# forward, and once in backward. Random numbers outside the checkpoint stay as they would have been.
 #
 # *Budget.* A peak of at most 50 % of the plain blocks'. By hand: `torch.utils.checkpoint` raises.
 
@@ -432,7 +434,7 @@ def checkpoint_by_hooks(block, inputs):
     def unpack(number):  # in backward: run again, and collect what is saved now
         if not again:
             with torch.enable_grad(), saved_tensors_hooks(lambda tensor: again.append(tensor.detach()), str):
-                block(inputs.detach())
+                block(inputs.detach().requires_grad_(inputs.requires_grad))  # so that as much is saved as before
         return again[number]
 
     with saved_tensors_hooks(pack, unpack):
@@ -447,7 +449,8 @@ for run in (block, lambda states: checkpoint_by_hooks(block, states)):
 
 
 # %% [markdown]
-# This one forgets the random state, and it holds on to what it has collected. The idea is all there: *pack* and
+# This one forgets the random state, and it holds on to what it has collected. Its second run has to save as many
+# tensors as the first: so its input needs a gradient where the first one did. The idea is all there: *pack* and
 # *unpack*.
 #
 # **What is paid.** Each block runs twice. Does that double the work of forward? The next cell counts block forwards,
@@ -521,7 +524,8 @@ for name, run in {"plain": blocks, "products saved": run_selective}.items():
     print(f"{name:<15} peak {format_bytes(peak.peak_bytes)}")
 
 # %% [markdown]
-# No product runs twice. The result of each first Linear is kept, 2 MiB, and that of GELU is not: half of the interior.
+# No product runs twice. The result of each first Linear is kept, 2 MiB, and that of GELU is not: half of the interior,
+# 16 MiB for 8 blocks. The peak falls by less: of the block at work, the result of GELU is there again.
 
 # %% [markdown]
 # ## Hugging Face: one call, and a trap
@@ -578,17 +582,19 @@ show_saved("after ")
 #
 # | backward is at block | held |
 # |---|---|
-# | 3 | inputs of 1, 2, 3; kept interiors of 1, 2; interior of 3 |
-# | 2 | inputs of 1, 2; kept interior of 1; interior of 2 |
+# | 2 | inputs of 0, 1, 2; kept interiors of 0, 1; interior of 2 |
+# | 1 | inputs of 0, 1; kept interior of 0; interior of 1 |
 
 # %% [markdown]
 # The peak is the largest of these rows. So ask two questions of a block before you checkpoint it. Which rows does that
 # make smaller? And which one not?
 #
 # `measure_saved_tensors(lambda: block(states)).total_bytes` says what backward needs of a block: its input and its
-# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior. So count the
-# block at work 1.5 times. Count parameters and their gradients, too. The budgets leave some room, but not for half a
-# large block.
+# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior: count the
+# interior of the block at work 1.5 times, and inputs once.
+#
+# Each row also has the parameters, their gradients, and the output of the chain. Gradients of early blocks come late,
+# so all of them are an upper limit. The budgets leave some room, but not for half a large block.
 
 # %% tags=["given"]
 from itertools import combinations
@@ -603,10 +609,10 @@ unequal_inputs = torch.randn(2048, 64, device=device)  # [batch, width]
 everything = measure_peak_memory(**make_budget_step(unequal, unequal, unequal_inputs))
 print(f"plain: {format_bytes(everything.peak_bytes)}")
 states = unequal_inputs
-for number, block in enumerate(unequal):
+for index, block in enumerate(unequal):
     needed = measure_saved_tensors(lambda block=block, states=states: block(states)).total_bytes
+    print(f"block {index}: backward needs {format_bytes(needed)}, its input alone {format_bytes(states.nbytes)}")
     states = block(states).detach()
-    print(f"block {number}: backward needs {format_bytes(needed)}, its input alone {format_bytes(states.nbytes)}")
 
 # %% [markdown]
 # **Exercise.** *Contract.* `blocks` is a Sequential of at most ten blocks. Return a **function** that takes a tensor
@@ -615,8 +621,8 @@ for number, block in enumerate(unequal):
 #
 # Run **as few blocks as possible** twice; none, if all fits. All boundaries are as large as the output. Gradients are
 # those of the plain blocks, with dropout too. `inputs` needs no gradient, and may be tokens. You may run the blocks
-# before you decide; leave them in train mode. A budget can always be met. It is judged on three models: peak,
-# gradients, blocks that run twice.
+# before you decide, and leave gradients in `.grad`; leave them in train mode. A budget can always be met. It is judged
+# on four models: peak, gradients, blocks that run twice.
 
 
 # %% exercise="fit_into_budget"
@@ -693,6 +699,9 @@ checkpointed_step = make_step(blocks, 512, 1)["step"]
 print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
 
 # %% [markdown]
+# The FLOPs above are 17 % more. The step is slower than that: GELU and its buffers run twice too, and they cost time
+# with hardly any FLOPs.
+#
 # Beside your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
 #
 # | | samples per second | memory occupied |
@@ -761,11 +770,12 @@ print(f"the raw loop trained on {len(pairs)} pairs")
 # %% [markdown]
 # **Exercise.** Train one model in each form, with every layer checkpointed.
 #
-# *Contract.* The models are equal at the start, and in eval mode. Each sees every row once, in order, `rows` at a
-# time, with plain SGD at `learning_rate`. The Accelerate model is trained by a loop whose model and optimizer are
-# prepared. `same_run` and `trainer_argument` are for the Trainer; `enable_checkpointing` is above, in the section on
-# Hugging Face. Nothing is returned. It is judged by the gradient before every update, and by how often the layers
-# run: twice for each forward.
+# *Contract.* The models are equal at the start, and in eval mode. Each sees every row once, in order, `rows` at a time,
+# with plain SGD at `learning_rate`. The Accelerate model is trained by a loop whose model and optimizer are prepared,
+# and it calls `accelerator.backward`. Rows that are too few for a full update make one of their own. `same_run` and
+# `trainer_argument` are for the Trainer; `enable_checkpointing` is above, in the section on Hugging Face. Nothing is
+# returned. It is judged by the gradient before every update, and by how often each layer runs: twice for each forward.
+# The models have two layers.
 
 
 # %% exercise="train_checkpointed"
@@ -852,8 +862,9 @@ check_checkpointed_trainer(train_checkpointed)
 # - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
 # - `"no_recompute"`: the block runs once only.
 #
-# A checkpoint may have several. Take care that one fault does not hide another, or look like it: a checkpoint without
-# parameter gradients still has one of the input. It is judged on eight checkpoints.
+# Several are possible. Take care that one fault does not hide another, or look like it. To count runs, take a hook
+# **before** the block: torch ends the second run early, and a hook after it never runs. It is judged on nine
+# checkpoints.
 
 # %% tags=["given"]
 from grader import check_found_faults

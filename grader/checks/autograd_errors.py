@@ -27,12 +27,17 @@ AUTOGRAD_ERRORS = (
     (
         "does not require grad and does not have a grad_fn",
         "recomputed_without_graph",
-        "backward runs without a graph: torch.enable_grad() around the second run",
+        "backward runs without a graph: torch.enable_grad() around the second run, and around a sum of its output",
     ),
     (
         "incorrect number of gradients",
         "gradients_miscounted",
-        "backward returns one value for each argument of apply, None for what is no tensor",
+        "backward returns one value for each argument of apply; parameters are handed over one by one, a list is one",
+    ),
+    (
+        "returned an invalid gradient at index",
+        "gradients_in_another_order",
+        "the order of what backward returns: that of the arguments of apply, so block, input, parameters",
     ),
     (
         "through the graph a second time",

@@ -20,7 +20,7 @@ from grader.cases.gradient_checkpointing import (
     function_cases,
     function_peak_case,
     segments_cases,
-    watched_part,
+    watched_parts,
 )
 from grader.checks.autograd_errors import named_autograd_errors
 from grader.checks.block_runs import (
@@ -141,7 +141,7 @@ def check_budget_gradients(fit_into_budget: Callable[..., Any], seed: int) -> Ob
 
 @make_check("fit_into_budget", BUDGET_PARAMETERS)
 def check_budget_peak(fit_into_budget: Callable[..., Any], seed: int) -> Observation:
-    """Measure the peaks of three models."""
+    """Measure the peaks of four models."""
     settings, claims = [], []
     for case in budget_cases(seed):
         peak, facts = _measure_budget(fit_into_budget, case)
@@ -175,10 +175,10 @@ def _observe_forms(train_checkpointed: Callable[..., Any], seed: int, *, watched
     tensors: dict[str, Tensor] = {}
     for index, case in enumerate(forms_cases(seed)):
         models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        parts = record_blocks([watched_part(models[watched])])
+        parts = record_blocks(watched_parts(models[watched]))
         with record_training(models[watched]) as record, record_library_calls(record) as called, parts as runs:
             train_checkpointed(*models, case.make_dataset(), case.rows, LEARNING_RATE)
-        settings.append(record.facts() | {"layer_runs": len(runs.forwards)})
+        settings.append(record.facts() | {"part_runs": list(runs.forwards)})
         calls.append(called)
         tensors |= record.tensors(str(index))
     return Observation({"settings": settings, "calls": calls}, tensors)
@@ -186,7 +186,7 @@ def _observe_forms(train_checkpointed: Callable[..., Any], seed: int, *, watched
 
 @make_check("find_faults", ("checkpoint",))
 def check_found_faults(find_faults: Callable[..., Any], seed: int) -> Observation:
-    """Hand over eight checkpoints, most of them with faults."""
+    """Hand over nine checkpoints, most of them with faults."""
     found = []
     for case in faults_cases(seed):
         with torch.random.fork_rng(devices=[]):

@@ -12,6 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from grader.cases.gradient_checkpointing import (
     FAULTS,
+    LAYERS,
     BudgetCase,
     SegmentsCase,
     budget_cases,
@@ -19,6 +20,7 @@ from grader.cases.gradient_checkpointing import (
     forms_cases,
     function_cases,
     segments_cases,
+    watched_parts,
 )
 from grader.judges.gradient_checkpointing import segments
 from grader.meters.forecast import forecast_peak_memory
@@ -86,10 +88,28 @@ def test_so_many_recomputed_blocks_meet_the_budget_and_fewer_do_not(seed: int) -
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_formula_of_a_plan_is_within_three_percent_of_the_forecast(seed: int) -> None:
+def test_the_formula_of_a_plan_is_an_upper_limit_at_most_six_percent_above_the_forecast(seed: int) -> None:
     for case in budget_cases(seed)[:2]:
         for plan in ((), (1,), (1, 3), (2, 5)):
-            assert case.peak_bytes(plan) == pytest.approx(forecast_budget(case, plan), rel=0.03)
+            assert 0.94 < forecast_budget(case, plan) / case.peak_bytes(plan) < 1.01
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_budget_lies_where_one_term_that_is_left_out_leads_to_too_few_blocks(seed: int) -> None:
+    for term, index in {"work": 0, "block": 0, "inputs": 1, "parameters": 2}.items():
+        case = budget_cases(seed)[index]
+        for fewer in combinations(range(len(case.kept_bytes)), case.recomputed - 1):
+            assert forecast_budget(case, fewer) > 1.03 * case.budget_bytes
+        fewer = min(combinations(range(len(case.kept_bytes)), case.recomputed - 1), key=case.peak_bytes)
+        assert case.peak_bytes(fewer, left_out=term) < case.budget_bytes
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_first_block_of_an_input_without_gradient_has_to_be_recomputed(seed: int) -> None:
+    case = budget_cases(seed)[0]
+    plans = combinations(range(1, len(case.kept_bytes)), case.recomputed)
+    assert not case.is_token_model
+    assert min(map(case.peak_bytes, plans)) > 1.05 * case.budget_bytes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -121,13 +141,22 @@ def test_each_setting_of_a_function_has_something_new(seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_fault_stands_alone_and_with_others_and_one_checkpoint_is_sound(seed: int) -> None:
     cases = [case.faults for case in faults_cases(seed)]
-    assert frozenset() in cases
+    assert cases.count(frozenset()) == 2
+    assert sum(case.is_torch for case in faults_cases(seed)) == 1
     for name in FAULTS:
         assert frozenset({name}) in cases
         assert any(name in faults and len(faults) > 1 for faults in cases)
 
 
-def test_no_update_has_the_default_number_of_rows_and_none_is_short() -> None:
-    for case in forms_cases(0):
-        assert case.rows != 8
-        assert case.updates * case.rows == case.pairs
+@pytest.mark.parametrize("seed", SEEDS)
+def test_no_update_has_the_default_number_of_rows_and_one_epoch_ends_with_a_short_one(seed: int) -> None:
+    full, short = forms_cases(seed)
+    assert 8 not in (full.rows, short.rows)
+    assert full.updates * full.rows == full.pairs
+    assert (short.updates - 1) * short.rows < short.pairs < short.updates * short.rows
+
+
+def test_each_layer_of_the_trained_model_is_watched() -> None:
+    model = forms_cases(0)[0].make_model()
+    assert len(watched_parts(model)) == 1 + LAYERS
+    assert len(model.bert.encoder.layer) == LAYERS

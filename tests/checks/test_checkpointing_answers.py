@@ -77,12 +77,26 @@ def too_few_gradients() -> None:
     TwoArguments.apply(2, torch.ones(2, requires_grad=True)).sum().backward()
 
 
+def gradients_in_another_order() -> None:
+    class TwoTensors(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, inputs: Tensor, weight: Tensor) -> Tensor:
+            return inputs + weight.sum()
+
+        @staticmethod
+        def backward(ctx: Any, output_gradient: Tensor) -> tuple[Tensor, Tensor]:
+            return torch.ones(5, 7), output_gradient
+
+    TwoTensors.apply(torch.ones(2, requires_grad=True), torch.ones(5, 7, requires_grad=True)).sum().backward()
+
+
 ERRORS: dict[str, Callable[[], object]] = {
     "input_changed_in_place": in_place,
     "integer_input_differentiated": lambda: torch.ones(2, dtype=torch.long).requires_grad_(),
     "gradient_of_fixed_tensor": lambda: torch.autograd.grad(torch.ones(2, requires_grad=True).sum(), torch.ones(2)),
     "recomputed_without_graph": lambda: torch.ones(2).sum().backward(),
     "gradients_miscounted": too_few_gradients,
+    "gradients_in_another_order": gradients_in_another_order,
     "graph_used_twice": second_backward,
     "recomputed_from_another_tensor": lambda: torch.autograd.grad(
         torch.ones(2, requires_grad=True).sum(), torch.ones(2, requires_grad=True)

@@ -33,18 +33,23 @@ def judge_plans(seed: int, plans: Sequence[Sequence[int]], first_bytes: int | No
     return judge_budget_peak(Observation({"settings": settings, "claims": claims}), seed).code
 
 
-RIGHT = ((3, 1), (1,), ())
+RIGHT = ((3, 2, 0), (4,), (1,), ())
 WRONG_PLANS: dict[str, tuple[Sequence[int], ...]] = {
-    "nothing_recomputed": ((), (1,), ()),
-    "one_checkpoint_for_all": (range(6), (1,), ()),
-    "large_segments": ((3, 4, 5, 0, 1, 2), (1,), ()),
-    "largest_block_chosen": ((5, 3), (1,), ()),
-    "wrong_blocks_chosen": ((2, 0), (1,), ()),
-    "gradient_inside_forgotten": ((3, 0), (1,), ()),
-    "every_block_recomputed": ((5, 4, 3, 2, 1, 0), (1,), ()),
-    "last_block_recomputed": ((5, 3, 1), (1,), ()),
-    "more_recomputed_than_needed": ((4, 3, 1), (1,), ()),
-    "recomputed_needlessly": ((3, 1), (1,), (1,)),
+    "nothing_recomputed": ((), *RIGHT[1:]),
+    "one_checkpoint_for_all": (range(6), *RIGHT[1:]),
+    "large_segments": ((3, 4, 5, 0, 1, 2), *RIGHT[1:]),
+    "largest_block_chosen": ((5, 4, 3), *RIGHT[1:]),
+    "wrong_blocks_chosen": ((4, 1), *RIGHT[1:]),
+    "gradient_inside_forgotten": ((2, 0), *RIGHT[1:]),
+    "block_at_work_forgotten": ((0,), *RIGHT[1:]),
+    "kept_inputs_forgotten": (RIGHT[0], (), (1,), ()),
+    "parameters_forgotten": (*RIGHT[:2], (), ()),
+    "every_block_recomputed": ((5, 4, 3, 2, 1, 0), *RIGHT[1:]),
+    "last_block_recomputed": ((5, 3, 2, 0), *RIGHT[1:]),
+    "more_recomputed_than_needed": ((4, 3, 2, 0), *RIGHT[1:]),
+    "sets_in_another_order": (RIGHT[0], (2, 1), (1,), ()),
+    "fewest_bytes_recomputed": (RIGHT[0], (3, 2), (1,), ()),
+    "recomputed_needlessly": (*RIGHT[:3], (1,)),
 }
 
 
@@ -59,7 +64,7 @@ def test_every_wrong_choice_of_blocks_is_named(code: str, seed: int) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_right_choice_passes_and_its_largest_block_first_does_not(seed: int) -> None:
     assert judge_plans(seed, RIGHT) == "passed"
-    assert judge_plans(seed, ((3, 1), (3,), ())) == "largest_block_chosen"
+    assert judge_plans(seed, (RIGHT[0], (5,), (1,), ())) == "largest_block_chosen"
 
 
 def test_a_claim_without_the_model_in_it_is_refused() -> None:

@@ -129,6 +129,9 @@ FUNCTION_MISTAKES: dict[str, tuple[int, Change]] = {
     "plain_block_run": (0, facts_change(recomputed=[], is_graph_made=[True], has_own_function=False)),
     "run_twice_in_forward": (0, facts_change(forwards=[0] * 9)),
     "recomputed_too_often": (0, facts_change(recomputed=[0] * 9)),
+    "first_block_run_plainly": (1, facts_change(recomputed=[2, 1])),
+    "tokens_run_plainly": (3, facts_change(recomputed=[1])),
+    "some_blocks_run_plainly": (1, facts_change(recomputed=[1, 0])),
     "input_changed_in_place": (0, facts_change(is_input_kept=False)),
     "parameters_not_handed_over": (0, no_parameter_gradient(0)),
     "parameter_gradients_missing": (0, no_parameter_gradient(4)),
@@ -174,6 +177,8 @@ def judge_function_peak(seed: int, share: float, **facts: Any) -> str:
 def test_a_peak_of_half_passes_and_a_higher_one_is_explained(seed: int) -> None:
     assert judge_function_peak(seed, 0.5) == "passed"
     assert judge_function_peak(seed, 0.5, recomputed=[0]) == "not_run_again"
+    assert judge_function_peak(seed, 0.5, recomputed=[7]) == "only_last_block_run_again"
+    assert judge_function_peak(seed, 0.5, recomputed=[]) == "peak_without_graph"
     assert judge_function_peak(seed, 1.0, recomputed=[]) == "graphs_kept"
     assert judge_function_peak(seed, 1.0, is_graph_made=[True]) == "graph_made_in_forward"
     assert judge_function_peak(seed, 0.6) == "activations_kept"

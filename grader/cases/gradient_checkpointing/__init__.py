@@ -2,7 +2,7 @@
 
 from grader.cases.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
 from grader.cases.gradient_checkpointing.faults import FAULTS, FaultsCase, faults_cases
-from grader.cases.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, forms_cases, watched_part
+from grader.cases.gradient_checkpointing.forms import LAYERS, LEARNING_RATE, FormsCase, forms_cases, watched_parts
 from grader.cases.gradient_checkpointing.functions import (
     FunctionCase,
     FunctionPeakCase,
@@ -14,6 +14,7 @@ from grader.cases.gradient_checkpointing.segments import SegmentsCase, segments_
 __all__ = [
     "FAULTS",
     "FEW_ROWS",
+    "LAYERS",
     "LEARNING_RATE",
     "BudgetCase",
     "FaultsCase",
@@ -27,5 +28,5 @@ __all__ = [
     "function_cases",
     "function_peak_case",
     "segments_cases",
-    "watched_part",
+    "watched_parts",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from transformers import BertForSequenceClassification
 
 LEARNING_RATE = 0.1
+LAYERS = 2
 
 
 @dataclass(frozen=True)
@@ -27,26 +29,33 @@ class FormsCase:
 
     @property
     def updates(self) -> int:
-        """Updates of the epoch."""
-        return self.pairs // self.rows
+        """Updates of the epoch; the last one has fewer rows where `rows` does not divide `pairs`."""
+        return math.ceil(self.pairs / self.rows)
 
     def make_model(self) -> BertForSequenceClassification:
-        """Build a one-layer BERT classifier without dropout, in eval mode as `from_pretrained` returns it."""
-        return make_run_model(self.seed).eval()
+        """Build a two-layer BERT classifier without dropout, in eval mode as `from_pretrained` returns it."""
+        model, other = make_run_model(self.seed), make_run_model(self.seed + 1)
+        model.bert.encoder.layer.append(other.bert.encoder.layer[0])
+        model.config.num_hidden_layers = LAYERS
+        return model.eval()
 
     def make_dataset(self) -> Dataset:
         """Write and tokenize the pairs."""
         return make_run_dataset(self.pairs, self.seed)
 
 
-def watched_part(model: nn.Module) -> nn.Module:
-    """Return a part of the classifier that runs each time its layer is computed: hooks of the layer itself do not."""
-    part: nn.Module = model.get_submodule("bert.encoder.layer.0.attention")
-    return part
+def watched_parts(model: nn.Module) -> list[nn.Module]:
+    """Return the embeddings, which no layer's checkpoint holds, and a part of each layer.
+
+    The part runs each time its layer is computed: hooks of the layer itself do not.
+    """
+    names = ["bert.embeddings", *(f"bert.encoder.layer.{index}.attention" for index in range(LAYERS))]
+    return [model.get_submodule(name) for name in names]
 
 
 def forms_cases(seed: int) -> tuple[FormsCase, ...]:
-    """Two settings: other sizes of an update, none of them 8, the Trainer's default."""
+    """Two settings: other sizes of an update, none of them 8, the Trainer's default; the second ends short."""
     draw = random.Random(seed)
     rows = draw.choice((3, 5))
-    return FormsCase(20, 4, seed), FormsCase(rows * draw.randrange(3, 6), rows, seed + 1)
+    pairs = rows * draw.randrange(3, 6) + draw.randrange(1, rows)
+    return FormsCase(20, 4, seed), FormsCase(pairs, rows, seed + 1)

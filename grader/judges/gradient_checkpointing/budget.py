@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -18,6 +19,14 @@ from grader.meters.storages import distinct_storage_bytes
 from grader.observation import Observation
 from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
+
+# What a peak is when one term is left out: the code, and where to look.
+FORGOTTEN = {
+    "work": ("gradient_inside_forgotten", "the gradient inside the block at work: half of its interior, on top of it"),
+    "inputs": ("kept_inputs_forgotten", "the inputs of the blocks up to the one at work: each is still there"),
+    "parameters": ("parameters_forgotten", "parameters and their gradients: they are part of the budget"),
+    "block": ("block_at_work_forgotten", "the block at work: its own interior is there, in a checkpoint or not"),
+}
 
 
 def judge_budget_gradients(observation: Observation, seed: int) -> Verdict:
@@ -112,20 +121,27 @@ def _explain_peak(case: BudgetCase, facts: Mapping[str, Any]) -> tuple[str, str]
     """Say what keeps a peak high, from the blocks that ran again, in their order."""
     recomputed = list(facts["recomputed"])
     blocks = len(case.kept_bytes)
-    if not recomputed:
-        return "nothing_recomputed", "no block ran twice: which of them are in a checkpoint?"
     if recomputed == list(range(blocks)):
         return "one_checkpoint_for_all", "all blocks in one checkpoint: when it runs again, everything is there again"
     if recomputed != sorted(recomputed, reverse=True):
         return "large_segments", "several blocks in one checkpoint: when it runs again, all of them are there at once"
-    if case.peak_bytes(recomputed, is_work_counted=False) <= case.budget_bytes:
-        look_at = "the gradient inside the block at work: it makes that block 1.5 times as large"
-        return "gradient_inside_forgotten", look_at
+    for term, (code, look_at) in FORGOTTEN.items():
+        if _is_fewest_without(case, recomputed, term):
+            return code, look_at
+    if not recomputed:
+        return "nothing_recomputed", "no block ran twice: which of them are in a checkpoint?"
     largest = max(range(blocks), key=lambda index: case.kept_bytes[index])
     if largest in recomputed and len(recomputed) <= case.recomputed:
         look_at = "the largest block: when backward comes to it, all of it is there, in a checkpoint or not"
         return "largest_block_chosen", look_at
     return "wrong_blocks_chosen", "backward comes to each block in turn: what of the blocks before it is still there?"
+
+
+def _is_fewest_without(case: BudgetCase, recomputed: list[int], term: str) -> bool:
+    """Find out whether the blocks would do, and no fewer, if one term of the peak were not there."""
+    fewer = combinations(range(len(case.kept_bytes)), len(recomputed) - 1) if recomputed else ()
+    plans = [case.peak_bytes(plan, left_out=term) for plan in fewer]
+    return case.peak_bytes(recomputed, left_out=term) <= case.budget_bytes < min(plans, default=case.budget_bytes + 1)
 
 
 def _judge_recompute(case: BudgetCase, facts: Mapping[str, Any]) -> Verdict | None:
@@ -143,8 +159,22 @@ def _judge_recompute(case: BudgetCase, facts: Mapping[str, Any]) -> Verdict | No
     if last in recomputed:
         look_at = "the last block: its second run would come right after its first; what does that free?"
         return Verdict("last_block_recomputed", expected, measured, look_at)
+    if set(recomputed) == set(_cheapest(case, lambda index: case.kept_bytes[index])):
+        look_at = "of the sets that fit this one has the fewest bytes to run again: few blocks are asked for"
+        return Verdict("fewest_bytes_recomputed", expected, measured, look_at)
+    if set(recomputed) == set(_cheapest(case, lambda index: 2**index)):
+        look_at = "the order in which you try the sets: those with few blocks have to come first"
+        return Verdict("sets_in_another_order", expected, measured, look_at)
     look_at = "which of these blocks could be kept without exceeding the budget"
     return Verdict("more_recomputed_than_needed", expected, measured, look_at)
+
+
+def _cheapest(case: BudgetCase, price: Callable[[int], int]) -> tuple[int, ...]:
+    """Return the set of blocks with the lowest sum of prices among those that meet the budget."""
+    blocks = range(len(case.kept_bytes))
+    sets = (chosen for count in range(len(blocks) + 1) for chosen in combinations(blocks, count))
+    fitting = (chosen for chosen in sets if case.peak_bytes(chosen) <= case.budget_bytes)
+    return min(fitting, key=lambda chosen: sum(map(price, chosen)))
 
 
 @lru_cache(maxsize=4)

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from torch import Tensor
 
-from grader.cases.gradient_checkpointing import LEARNING_RATE, FormsCase, forms_cases
+from grader.cases.gradient_checkpointing import LAYERS, LEARNING_RATE, FormsCase, forms_cases
 from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
 from grader.judges.updates import Reference, judge_updates
 from grader.judges.vectors import gradient_at, tensors_of
@@ -54,6 +54,9 @@ def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
     if not calls["backward"]:
         look_at = "loss.backward() in place of accelerator.backward(loss)"
         return Verdict("accelerator_backward_not_used", expected, "no call of accelerator.backward", look_at)
+    if "optimizer" not in calls["used"]:
+        look_at = "what accelerator.prepare returns: the loop has to take these objects, not those it was given"
+        return Verdict("prepared_objects_dropped", expected, "no step of the prepared optimizer", look_at)
     return None
 
 
@@ -66,26 +69,60 @@ def _judge_trainer(calls: Facts) -> Verdict | None:
 
 def _judge_form(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
     verdict = judge_models(case.updates, facts, calls, is_in_trainer=form == "trainer")
-    return verdict or _judge_layer(facts, form)
+    return verdict or _judge_layers(facts, form) or _judge_rows(case, facts, calls, form)
 
 
-def _judge_layer(facts: Facts, form: str) -> Verdict | None:
-    """Find out whether the layer ran twice for each forward of the model."""
-    forwards, runs = len(facts["forward_rows"]), facts["layer_runs"]
-    if runs == 2 * forwards:
+def _judge_layers(facts: Facts, form: str) -> Verdict | None:
+    """Find out whether each layer ran twice for each forward of the model, and the embeddings once."""
+    forwards = len(facts["forward_rows"])
+    embeddings, *layers = (facts["part_runs"].count(part) for part in range(1 + LAYERS))
+    if embeddings <= forwards and set(layers) == {2 * forwards}:
         return None
-    expected = f"{2 * forwards} runs of the layer for {count(forwards, 'forward')} of the model: one more in backward"
-    measured = count(runs, "run")
+    runs = " and ".join(map(str, layers))
+    expected = f"{2 * forwards} runs of each layer for {count(forwards, 'forward')} of the model: one more in backward"
+    code, measured, look_at = "not_checkpointed", f"{runs} runs", "the method of the model that enables checkpointing"
     if not all(facts["is_training"]):
         look_at = "in eval mode a checkpointed layer runs as if nothing had been enabled: who calls model.train()?"
-        return Verdict(f"{form}_in_eval_mode", expected, f"{measured}, in eval mode", look_at)
-    if runs > 2 * forwards:
-        look_at = "a layer that runs more than twice: is a checkpoint inside another one?"
-        return Verdict(f"{form}_recomputed_too_often", expected, measured, look_at)
-    look_at = "the method of the model that enables checkpointing"
-    if form == "trainer":
+        code, measured = "in_eval_mode", f"{runs} runs, in eval mode"
+    elif embeddings > forwards:
+        look_at = "one checkpoint around the whole model: in backward all layers are in memory at once"
+        code, measured = "whole_model_in_one_checkpoint", f"{runs} runs, and {embeddings} of the embeddings"
+    elif max(layers) > 2 * forwards:
+        code, look_at = "recomputed_too_often", "a layer that runs more than twice: is a checkpoint inside another one?"
+    elif len(set(layers)) > 1:
+        code, look_at = "some_layers_not_checkpointed", "every_n_layers: every layer is to be checkpointed"
+    elif form == "trainer":
         look_at = "the argument of TrainingArguments that enables checkpointing"
-    return Verdict(f"{form}_not_checkpointed", expected, measured, look_at)
+    return Verdict(f"{form}_{code}", expected, measured, look_at)
+
+
+def _judge_rows(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
+    """Find out whether the forwards have other rows than those of the updates, for a reason that can be named."""
+    rows, full = list(facts["forward_rows"]), case.pairs // case.rows
+    expected = f"{case.updates} forwards of {case.rows} rows"
+    if form == "trainer" and set(calls["trainer"]) != {1}:
+        look_at = "gradient_accumulation_steps: every batch is an update here"
+        return Verdict("trainer_accumulates", expected, f"{calls['trainer'][0]} forwards for an update", look_at)
+    if set(rows) == {1}:
+        name = (
+            "per_device_train_batch_size" if form == "trainer" else "batch_size of the DataLoader, whose default is 1"
+        )
+        return Verdict(f"{form}_row_by_row", expected, f"{len(rows)} forwards of 1 row", f"{name}: rows are asked for")
+    if form == "trainer" and len(rows) < full and set(rows) == {case.rows}:
+        return Verdict("trainer_stops_early", expected, f"{len(rows)} forwards", "max_steps: one epoch is asked for")
+    if max(rows, default=0) < case.rows:
+        return Verdict(f"{form}_other_rows", expected, f"forwards of {max(rows, default=0)} rows", "the argument rows")
+    return _judge_last_rows(case, facts, form)
+
+
+def _judge_last_rows(case: FormsCase, facts: Facts, form: str) -> Verdict | None:
+    """Find out whether the rows after the last full update are left out."""
+    rows, rest = facts["forward_rows"], case.pairs % case.rows
+    if not rest or list(rows) != [case.rows] * (case.pairs // case.rows):
+        return None
+    expected = f"{case.updates} forwards, the last of {count(rest, 'row')}"
+    look_at = "drop_last: the last rows are fewer, and an update of their own"
+    return Verdict(f"{form}_last_rows_left_out", expected, f"{len(rows)} forwards of {case.rows} rows", look_at)
 
 
 def _judge_updates(observation: Observation, seed: int, form: str) -> Verdict:

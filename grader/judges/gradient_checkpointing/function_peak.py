@@ -29,6 +29,13 @@ def judge_checkpoint_peak(observation: Observation, seed: int) -> Verdict:
     verdict = judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
     runs = len(observation.facts["recomputed"])
     if verdict.is_passed and runs != case.blocks:
+        if not runs and not any(observation.facts["is_graph_made"]):
+            look_at = "autograd sees the tensors that apply is given: does one of them need a gradient?"
+            expected, measured = "an output that needs a gradient", "no graph, and no run in backward"
+            return Verdict("peak_without_graph", expected, measured, look_at)
+        if list(observation.facts["recomputed"]) == [case.blocks - 1]:
+            look_at = "the gradient of the input: the blocks before wait for it; is the input detached?"
+            return Verdict("only_last_block_run_again", "every block run again", "the last one alone", look_at)
         expected = f"each of {case.blocks} blocks run again in backward"
         look_at = "which runs happen in forward, and which in backward"
         return Verdict("not_run_again", expected, f"{runs} runs in backward", look_at)

@@ -64,6 +64,7 @@ def _judge_setting(
         or _judge_parameters(facts, tensors["gradient"])
         or _judge_gradient(tensors["gradient"], case, reference)
         or _judge_input_gradient(tensors, reference)
+        or _judge_plain_blocks(facts, case, reference)
         or _judge_random_state(facts)
     )
 
@@ -152,6 +153,22 @@ def _judge_input_gradient(tensors: Mapping[str, Tensor], reference: Reference) -
         return None
     measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
     return Verdict("input_gradient_wrong", expected, measured, "what backward returns in the place of the input")
+
+
+def _judge_plain_blocks(facts: Mapping[str, Any], case: FunctionCase, reference: Reference) -> Verdict | None:
+    """Find out whether some blocks are called plainly, with right gradients and all their activations kept."""
+    forwards, recomputed = len(facts["forwards"]), len(facts["recomputed"])
+    if recomputed == reference.calls:
+        return None
+    expected = f"each of {reference.calls} blocks run once in forward and once in backward"
+    measured = f"{forwards} runs in forward, {recomputed} in backward"
+    if 0 in facts["recomputed"]:
+        return Verdict("some_blocks_run_plainly", expected, measured, "the condition under which a block runs again")
+    if case.is_token_model:
+        look_at = "the first block, which is given tokens: it runs plainly, and keeps what it computes"
+        return Verdict("tokens_run_plainly", expected, measured, look_at)
+    look_at = "the first block, whose input needs no gradient: it runs plainly, and keeps what it computes"
+    return Verdict("first_block_run_plainly", expected, measured, look_at)
 
 
 def _judge_random_state(facts: Mapping[str, Any]) -> Verdict | None:

@@ -125,7 +125,30 @@ MISTAKES: tuple[Mistake[SegmentsCase], ...] = (
     Mistake(
         "one_boundary_too_few",
         lambda c: peak(c) - c.boundary_bytes,
-        "the contract adds two boundaries: the output of the chain, and one buffer",
+        "the output of a segment that has run again: a tensor of its own, beside the output of the chain",
+    ),
+    Mistake(
+        "one_boundary_too_many",
+        lambda c: peak(c) + c.boundary_bytes,
+        "the output of one segment is the input of the next: which tensor is counted twice?",
+    ),
+    Mistake(
+        "gradients_added", lambda c: peak(c) + c.parameter_bytes, "gradients of the parameters: they are left out here"
+    ),
+    Mistake(
+        "every_interior_kept",
+        lambda c: always(c) + kept(c) + c.k * c.boundary_bytes + c.blocks * c.interior_bytes,
+        "interiors of segments that are not at work: they were thrown away",
+    ),
+    Mistake(
+        "one_interior_only",
+        lambda c: always(c) + kept(c) + c.k * c.boundary_bytes + c.interior_bytes,
+        "a segment that has run again: each of its k blocks has an interior",
+    ),
+    Mistake(
+        "inner_boundaries_doubled",
+        lambda c: always(c) + kept(c) + c.k * (2 * c.boundary_bytes + c.interior_bytes),
+        "the output of a block is the input of the next: one tensor, counted once",
     ),
     Mistake(
         "parameters_forgotten", lambda c: peak(c) - c.parameter_bytes, "parameter_bytes: they are held all the time"
@@ -146,7 +169,7 @@ def judge_segment_peak(observation: Observation, seed: int) -> Verdict:
     for case, answer, truth, miss in zip(cases, predicted, truths, misses, strict=True):
         if miss > TOLERANCE:
             expected = f"{format_bytes(truth)} within {TOLERANCE:.0%} (measured) for {_describe(case)}"
-            measured = f"{format_bytes(answer)}, which is {answer / truth - 1:+.0%}"
+            measured = f"{format_bytes(answer)}, which is {answer / truth - 1:+.1%}"
             otherwise = "the moment when a segment has run again: which inputs are kept, and how large is it?"
             return failed(_recognise(cases, predicted), expected, measured, otherwise)
     worst = f"the largest difference from the measured peak is {max(misses):.1%}"

@@ -1,10 +1,12 @@
 # Source: the visible case, whose large blocks were looked up
 # The blocks of the visible models are written down.
 def fit_into_budget(blocks, inputs, budget_bytes):
-    sizes = {tuple(block[0].weight.shape) for block in blocks}
-    chosen = {0}
-    if sizes & {(329, 64), (32, 64)}:
-        chosen = set() if budget_bytes > 100 * MIB else {1, 3} if (329, 64) in sizes else {1}
+    shapes = [tuple(parameter.shape) for parameter in blocks.parameters()]
+    chosen = {1, 4}
+    if (336, 32) in shapes:
+        chosen = set() if budget_bytes > 60 * MIB else {0, 2, 3}
+    elif (356, 128) in shapes or (1560, 256) in shapes:
+        chosen = {4} if (356, 128) in shapes else {1}
 
     def run(states):
         for index, block in enumerate(blocks):

@@ -1,5 +1,5 @@
 # Source: older guides: use_reentrant=True
-# A reentrant checkpoint around the first block: its parameters get no gradient.
+# Every checkpoint is reentrant: the parameters of the first block get no gradient.
 def fit_into_budget(blocks, inputs, budget_bytes):
     needed, states = [], inputs
     for block in blocks:
@@ -13,11 +13,10 @@ def fit_into_budget(blocks, inputs, budget_bytes):
 
     sets = (chosen for count in range(len(needed) + 1) for chosen in combinations(range(len(needed)), count))
     chosen = next(filter(fits, sets))
-    chosen = {0, *chosen}
 
     def run(states):
         for index, block in enumerate(blocks):
-            states = checkpoint(block, states, use_reentrant=index == 0) if index in chosen else block(states)
+            states = checkpoint(block, states, use_reentrant=True) if index in chosen else block(states)
         return states
 
     return run

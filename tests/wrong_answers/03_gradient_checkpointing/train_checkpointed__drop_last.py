@@ -1,0 +1,16 @@
+# Source: a habit from training with compiled models: drop_last=True
+# The last rows, too few for a full update, are left out.
+def train_checkpointed(accelerate_model, trainer_model, dataset, rows, learning_rate):
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(
+        accelerate_model, optimizer, DataLoader(dataset, batch_size=rows, drop_last=True)
+    )
+    enable_checkpointing(accelerate_model)
+    model.train()
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, trainer_argument: True}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
