@@ -51,19 +51,19 @@ deep = make_chain(10, 64, 256).to(device)
 inputs, targets = torch.randn(64, 64, device=device), torch.randn(64, 64, device=device)  # [rows, width] each
 
 
-def scaled_gradient(dtype: torch.dtype, scale: float) -> torch.Tensor:
+def scaled_gradient(model, dtype: torch.dtype, scale: float) -> torch.Tensor:
     """All gradients of scale times the loss in one vector; the forward runs under autocast."""
-    deep.zero_grad()
+    model.zero_grad()
     with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-        loss = F.mse_loss(deep(inputs), targets)
+        loss = F.mse_loss(model(inputs), targets)
     (scale * loss).backward()
-    return torch.cat([parameter.grad.flatten() for parameter in deep.parameters()])
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
 
 
 # %%
 for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (0,))):
     for exponent in exponents:
-        gradient = scaled_gradient(dtype, 2.0**exponent)
+        gradient = scaled_gradient(deep, dtype, 2.0**exponent)
         zeros, infinite = (gradient == 0).float().mean(), (~gradient.isfinite()).float().mean()
         print(f"{dtype!s:<15} scale 2**{exponent:<2}  zeros {zeros:5.1%}   inf or NaN {infinite:5.1%}")
 
@@ -87,9 +87,9 @@ def share_by_exponent(gradient: torch.Tensor) -> list[float]:
 
 bins = range(-44, 16, 4)
 curves = {
-    "float32, scale 1": share_by_exponent(scaled_gradient(torch.float32, 1.0)),
-    "fp16, scale 1": share_by_exponent(scaled_gradient(torch.float16, 1.0)),
-    "fp16, scale 2**16": share_by_exponent(scaled_gradient(torch.float16, 2.0**16)),
+    "float32, scale 1": share_by_exponent(scaled_gradient(deep, torch.float32, 1.0)),
+    "fp16, scale 1": share_by_exponent(scaled_gradient(deep, torch.float16, 1.0)),
+    "fp16, scale 2**16": share_by_exponent(scaled_gradient(deep, torch.float16, 2.0**16)),
 }
 title = "Gradients by size, chain of 10 blocks"
 draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label="% of all gradients")
@@ -157,14 +157,15 @@ check_predicted_scale(predict_scale)
 # %%
 weight = torch.nn.Parameter(torch.ones(3, device=device))
 sgd = torch.optim.SGD([weight], lr=0.1)
-scaler = torch.amp.GradScaler(device.type, init_scale=65536.0, growth_interval=4)
+growth_interval = 4
+scaler = torch.amp.GradScaler(device.type, init_scale=65536.0, growth_interval=growth_interval)
 for update, is_inf in enumerate(history):
     sgd.zero_grad()
     loss = weight.sum() * (float("inf") if is_inf else 1.0)
     scaler.scale(loss).backward()
     scaler.step(sgd)
     scaler.update()
-    predicted = look(predict_scale, 65536.0, 4, history[: update + 1]) if update == 13 else None
+    predicted = look(predict_scale, 65536.0, growth_interval, history[: update + 1]) if update == 13 else None
     beside = f"   predicted {predicted:,.0f}" if predicted else ""
     print(f"update {update:>2}  {'inf ' if is_inf else 'good'}  scale {scaler.get_scale():>7,.0f}{beside}")
 
@@ -179,8 +180,8 @@ for update, is_inf in enumerate(history):
 # becomes 0 *underflows*, one that becomes inf *overflows*.
 
 # %% [markdown]
-# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher,
-# lower or at the same place?
+# **Modify.** Set `growth_interval = 2` in the cell with the scaler. Before you run it: where does the scale end,
+# higher, lower or at the same place?
 #
 # <details><summary>Answer</summary>
 # Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
@@ -256,10 +257,11 @@ def scaled_update(scaler, optimizer) -> None:
 # %%
 def show_scales():
     own = SimpleNamespace(scale=65536.0, growth_interval=2, good_updates=0)
-    optimizer = torch.optim.SGD(deep.parameters(), lr=0.01)
+    fresh = make_chain(10, 64, 256).to(device)
+    optimizer = torch.optim.SGD(fresh.parameters(), lr=0.01)
     scales = []
     for update in range(8):
-        scaled_gradient(torch.float16, own.scale * (1e6 if update == 5 else 1.0))
+        scaled_gradient(fresh, torch.float16, own.scale * (1e6 if update == 5 else 1.0))
         scaled_update(own, optimizer)
         scales.append(own.scale)
     return scales
