@@ -64,7 +64,15 @@ def judge_form(form: str, seed: int, dtype: torch.dtype | None = torch.bfloat16,
         updates = len(seen["forward_rows"])
         in_trainer = updates if form == "trainer" else 0
         prepared = ["model", "optimizer", "loader"]
-        calls.append({"trainer": [1], "forwards_in_trainer": [in_trainer], "prepared": prepared, "backward": [1]})
+        calls.append(
+            {
+                "trainer": [1],
+                "forwards_in_trainer": [in_trainer],
+                "prepared": prepared,
+                "backward": [1],
+                "used": prepared[1:],
+            }
+        )
         tensors |= {f"{index}.{name}": value for name, value in values.items()}
     judge = judge_trainer_bf16 if form == "trainer" else judge_accelerate_bf16
     return judge(Observation({"settings": settings, "calls": calls}, tensors), seed).code
