@@ -51,24 +51,24 @@ deep = make_chain(10, 64, 256).to(device)
 inputs, targets = torch.randn(64, 64, device=device), torch.randn(64, 64, device=device)  # [rows, width] each
 
 
-def scaled_gradient(dtype: torch.dtype, scale: float) -> torch.Tensor:
+def scaled_gradient(model, dtype: torch.dtype, scale: float) -> torch.Tensor:
     """All gradients of scale times the loss in one vector; the forward runs under autocast."""
-    deep.zero_grad()
+    model.zero_grad()
     with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-        loss = F.mse_loss(deep(inputs), targets)
+        loss = F.mse_loss(model(inputs), targets)
     (scale * loss).backward()
-    return torch.cat([parameter.grad.flatten() for parameter in deep.parameters()])
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
 
 
 # %%
 for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (0,))):
     for exponent in exponents:
-        gradient = scaled_gradient(dtype, 2.0**exponent)
+        gradient = scaled_gradient(deep, dtype, 2.0**exponent)
         zeros, infinite = (gradient == 0).float().mean(), (~gradient.isfinite()).float().mean()
         print(f"{dtype!s:<15} scale 2**{exponent:<2}  zeros {zeros:5.1%}   inf or NaN {infinite:5.1%}")
 
 # %% [markdown]
-# More than half of the gradient is zero. There is no error, and the loss looks fine: the last layers still learn.
+# More than half of the gradient is zero. There is no error: a number that is too small just becomes 0.
 #
 # A scale of 2**16 brings nearly all of it back. A scale of 2**26 is too much: numbers above 65,504 become inf, and what
 # is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays with
@@ -87,9 +87,9 @@ def share_by_exponent(gradient: torch.Tensor) -> list[float]:
 
 bins = range(-44, 16, 4)
 curves = {
-    "float32, scale 1": share_by_exponent(scaled_gradient(torch.float32, 1.0)),
-    "fp16, scale 1": share_by_exponent(scaled_gradient(torch.float16, 1.0)),
-    "fp16, scale 2**16": share_by_exponent(scaled_gradient(torch.float16, 2.0**16)),
+    "float32, scale 1": share_by_exponent(scaled_gradient(deep, torch.float32, 1.0)),
+    "fp16, scale 1": share_by_exponent(scaled_gradient(deep, torch.float16, 1.0)),
+    "fp16, scale 2**16": share_by_exponent(scaled_gradient(deep, torch.float16, 2.0**16)),
 }
 title = "Gradients by size, chain of 10 blocks"
 draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label="% of all gradients")
@@ -157,14 +157,15 @@ check_predicted_scale(predict_scale)
 # %%
 weight = torch.nn.Parameter(torch.ones(3, device=device))
 sgd = torch.optim.SGD([weight], lr=0.1)
-scaler = torch.amp.GradScaler(device.type, init_scale=65536.0, growth_interval=4)
+growth_interval = 4
+scaler = torch.amp.GradScaler(device.type, init_scale=65536.0, growth_interval=growth_interval)
 for update, is_inf in enumerate(history):
     sgd.zero_grad()
     loss = weight.sum() * (float("inf") if is_inf else 1.0)
     scaler.scale(loss).backward()
     scaler.step(sgd)
     scaler.update()
-    predicted = look(predict_scale, 65536.0, 4, history[: update + 1]) if update == 13 else None
+    predicted = look(predict_scale, 65536.0, growth_interval, history[: update + 1]) if update == 13 else None
     beside = f"   predicted {predicted:,.0f}" if predicted else ""
     print(f"update {update:>2}  {'inf ' if is_inf else 'good'}  scale {scaler.get_scale():>7,.0f}{beside}")
 
@@ -172,15 +173,15 @@ for update, is_inf in enumerate(history):
 # **Investigate.** After the inf at 2 the scale is 32,768, and the count is 0. Updates 3, 4, 5 and 6 are good, so it
 # doubles after 6. A count that went on through the inf would double it after 4.
 #
-# In words: *the scale is the largest power of two that has not overflowed lately.* An overflow now and then is normal,
-# and costs one update.
+# In words: *the scale climbs until it overflows, then goes one step down.* An overflow now and then is normal, and
+# costs one update.
 #
 # **Names.** *Loss scaling*, static or *dynamic*; `GradScaler`, *AMP* for autocast with a scaler. A gradient that
 # becomes 0 *underflows*, one that becomes inf *overflows*.
 
 # %% [markdown]
-# **Modify.** Set `growth_interval=2` in the cell with the scaler. Before you run it: where does the scale end, higher,
-# lower or at the same place?
+# **Modify.** Set `growth_interval = 2` in the cell with the scaler. Before you run it: where does the scale end,
+# higher, lower or at the same place?
 #
 # <details><summary>Answer</summary>
 # Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
@@ -190,8 +191,8 @@ for update, is_inf in enumerate(history):
 # %% [markdown]
 # ## Complete: a dynamic loss scaler
 #
-# A worked example first: a **static** scale, by hand. Three lines more than a plain update: multiply the loss, divide
-# the gradients, then step. The division is exact, since the scale is a power of two.
+# A worked example first: a **static** scale, by hand. Two things more than in a plain update: multiply the loss, and
+# divide the gradients before the step. The division is exact, since the scale is a power of two.
 
 # %% tags=["given"]
 from types import SimpleNamespace
@@ -220,11 +221,11 @@ print(f"same weights as without a scale: {same}")
 # gradients.
 #
 # *Contract.* `scaler` has three attributes: `scale`, `growth_interval`, and `good_updates`, the count. When all
-# gradients are finite, divide them by the scale in place and step once. Otherwise step not at all: a single NaN that
-# reaches a weight stays there. Then adjust `scaler` by the three rules. The last lines already double the scale.
+# gradients are finite, divide them by the scale and step once. Otherwise step not at all: a single NaN that reaches a
+# weight stays there. Then adjust `scaler` by the three rules. The last lines already double the scale.
 #
-# It is judged against `torch.amp.GradScaler` over whole histories: scale, gradients and weights after every update.
-# The optimizer has momentum.
+# It is judged against `torch.amp.GradScaler`, which you may not call, over whole histories: the gradients at each
+# step, scale and weights after every update. The optimizer has momentum.
 
 
 # %% exercise="scaled_update"
@@ -256,10 +257,11 @@ def scaled_update(scaler, optimizer) -> None:
 # %%
 def show_scales():
     own = SimpleNamespace(scale=65536.0, growth_interval=2, good_updates=0)
-    optimizer = torch.optim.SGD(deep.parameters(), lr=0.01)
+    fresh = make_chain(10, 64, 256).to(device)
+    optimizer = torch.optim.SGD(fresh.parameters(), lr=0.01)
     scales = []
     for update in range(8):
-        scaled_gradient(torch.float16, own.scale * (1e6 if update == 5 else 1.0))
+        scaled_gradient(fresh, torch.float16, own.scale * (1e6 if update == 5 else 1.0))
         scaled_update(own, optimizer)
         scales.append(own.scale)
     return scales
@@ -279,12 +281,12 @@ check_scaled_updates(scaled_update)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why skip, instead of setting inf to 0 and stepping?</summary>
-# The other gradients of that backward are wrong too, and momentum, decay and Adam's moments would move the weights
+# The other gradients of that backward may be wrong too, and momentum, decay and Adam's moments would move the weights
 # even for a gradient of 0.
 # </details>
 #
-# **bf16 needs no scaler.** It underflows where float32 does. `GradScaler(device.type, enabled=False)` lets one loop
-# serve both formats: its `scale` returns the loss as it is, and its `step` steps.
+# **bf16 needs no scaler.** It underflows about where float32 does. `GradScaler(device.type, enabled=False)` lets one
+# loop serve both formats: its `scale` returns the loss as it is, and its `step` steps.
 
 # %% [markdown]
 # ## What autocast does
@@ -320,8 +322,7 @@ print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}
 #
 # - It holds the **forward and the loss**. Backward stays outside: each of its operators runs in the format of its
 #   forward.
-# - The weights stay float32. Their 16-bit copies are made once per region, and kept until it ends, so that a weight
-#   used twice is cast once.
+# - The weights stay float32. Their 16-bit copies are made once per region, so that a weight used twice is cast once.
 
 # %% [markdown]
 # ## Write: unscale, clip, skip
@@ -356,14 +357,14 @@ for order in ("clip, then unscale", "unscale, then clip"):
 # %% [markdown]
 # **Exercise.** Write one update in fp16 from a **group of micro-batches**, as in lesson 02.
 #
-# *Contract.* Forward and loss run under autocast in `torch.float16`, on the device of the inputs. Each micro-batch
-# runs forward and backward before the next begins, through the `scaler` that you are given. The gradient is that of
-# the mean loss of the group, unscaled, then clipped to `max_norm`. The scaler decides about the step, and is updated
-# once. Gradients may be left from the group before.
+# *Contract.* The forward runs under autocast in `torch.float16`, on the device of the inputs; the loss may. Each
+# micro-batch runs forward and backward before the next begins, through the given `scaler`. The gradient is that of
+# the mean loss of the group, unscaled, then clipped to `max_norm`. Inf or NaN skips the step; `scaler.step` does that.
+# The scaler is updated once, after a skip too. Gradients may be left from before.
 #
 # Return the norm of the unscaled gradient **before** the clipping; where the update is skipped, it is inf or NaN.
 #
-# It is judged update by update, with overflows among them, and with groups of unequal sizes.
+# It is judged update by update, with overflows and unequal groups.
 
 
 # %% exercise="train_group"
@@ -434,7 +435,8 @@ check_clipped_updates(train_group)
 # ## When it saves memory, and when not
 #
 # Autocast halves the **activations** that are made in 16 bit. Gradients, optimizer state and weights stay float32.
-# And it adds the 16-bit copies of the weights: backward needs them, so they live until it is done.
+# And it adds the 16-bit copies of the weights. The region forgets them at its end, but backward needs them, so they
+# live until it is done.
 #
 # Before you run the next cell: for a batch of 32 rows, does the peak rise, fall or stay? A forecast with the CPU's
 # operators is the measurement, to the byte (lesson 01), and takes no time for 4,096 rows.
@@ -475,11 +477,13 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # %% [markdown]
 # With 32 rows nothing is saved: the peak lies in the update, where no activation is alive. With 512 rows the
 # activations fall from 72 MiB to half, 36 MiB, and 16 MiB of weight copies come on top: half of the 32 MiB of
-# parameters. With 4,096 rows only the half counts.
+# parameters. With 4,096 rows the half of the activations is nearly all that counts. The bars show gradients of 0
+# bytes, since at this peak, the end of the forward, none is there yet.
 #
-# In words: *autocast saves half of the activations, less half of the parameters.* The two meet where activations and
-# parameters are equally large.
-#
+# In words: *autocast saves half of the activations, less half of the parameters.* This holds while the peak lies in
+# forward and backward. The two meet where activations and parameters are equally large.
+
+# %% [markdown]
 # <details><summary>Explain in one sentence: when does autocast cost memory?</summary>
 # With few activations, as in batch 1 with checkpointing: the 16-bit copies of the weights are then larger than what
 # the activations save.
@@ -518,8 +522,8 @@ for dtype, eps in ((torch.float16, 1e-8), (torch.float16, 1e-4), (torch.bfloat16
 #
 # **Switches for float32 products.** On Ampere GPUs and newer, `torch.set_float32_matmul_precision("high")` lets
 # float32 matrix products round their inputs to tf32 (lesson 04). It saves no byte. It is a switch for products that
-# autocast does not touch, the Trainer's is `tf32=True`. bf16 needs Ampere or newer to be fast; a T4 has neither, so
-# there it is fp16 and a scaler.
+# autocast does not touch. The Trainer calls it `tf32=True`. bf16 and tf32 need Ampere or newer to be fast. A T4 is
+# older, so there it is fp16 and a scaler.
 
 # %% [markdown]
 # ## The price
@@ -546,7 +550,8 @@ print(measure_step_time(float32_step, autocast_step, run_count=2, warm_up_count=
 # | batch 1, accumulate 4, checkpointing | 5.99 | 6,775 MiB |
 # | the same, fp16 | 10.09 | 7,275 MiB |
 #
-# Twice as fast. And the memory falls in one case and **rises** in the other, as your sentence above says.
+# 2.1 and 1.7 times as fast. And the memory falls in one case and **rises** in the other, as the sentence on few
+# activations says.
 
 # %% [markdown]
 # **At real scale.** The forecast of both fp16 rows, as in lesson 02: CUDA's operators are emulated, published figures
@@ -565,8 +570,8 @@ print("not forecast: allocator reserve and fragmentation")
 
 # %% [markdown]
 # The second row agrees within 3 %. The first is 3.3 GiB below the published figure. The forecast counts tensors at
-# one moment. `nvidia-smi` counts every block that the allocator took and kept, and two formats that come and go need
-# blocks of different sizes.
+# one moment. `nvidia-smi` counts every block that the allocator took and kept. A guess at the rest: two formats that
+# come and go need blocks of different sizes.
 
 # %% [markdown] tags=["further"]
 # ## Further: three forms in bf16
@@ -634,8 +639,8 @@ print(f"bf16 ends {measure_weight_distance(raw_model, float32_model, start):.1%}
 # `train_raw` with `torch.bfloat16`.
 #
 # *Contract.* The models are equal at the start. Each sees every row once, in order, `rows` at a time, with SGD at
-# `learning_rate`; the last batch may be smaller. Model, optimizer and loader are prepared. `same_run` holds the other
-# arguments for the Trainer. Nothing is returned.
+# `learning_rate`; the last batch may be smaller. The Accelerator comes from `new_accelerator`, with its precision;
+# model, optimizer and loader are prepared. `same_run` holds the other arguments for the Trainer. Nothing is returned.
 
 
 # %% tags=["given"]
@@ -684,7 +689,8 @@ check_trainer_bf16(train_two_forms_in_bf16)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the two forms of lesson 00 are almost it. What does each add?<br>
+# First: one form is `prepare`, a loop with `accelerator.backward`, `optimizer.step` and `zero_grad`; the other one is
+# `Trainer(model, TrainingArguments(...), train_dataset=...)` and `.train()`. Which argument asks each for bf16?<br>
 # Then: print `accelerator.native_amp` and the dtype of the first layer's output, to see whether autocast is on.
 # </details>
 
@@ -778,8 +784,8 @@ print(f"warnings: {len(caught)}")
 # **Exercise.** Repair it for a model on **any** device.
 #
 # *Contract.* One update for each micro-batch, in fp16, with loss scaling that is at work. An update whose gradient
-# exceeds fp16 is skipped. Gradients are None when you begin. Nothing is returned. It is judged layer by layer, on a
-# deep chain: the first layers' gradients are about 1e-7.
+# exceeds fp16 is skipped; nothing is clipped. Gradients are None when you begin. Nothing is returned. It is judged
+# layer by layer, on a deep chain: the first layers' gradients are about 1e-7.
 
 
 # %% exercise="train_in_fp16"

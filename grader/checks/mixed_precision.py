@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
 
 from grader.cases.mixed_precision import (
     FP16_LEARNING_RATE,
@@ -20,8 +19,8 @@ from grader.cases.mixed_precision import (
     scale_cases,
     scaler_cases,
 )
+from grader.checks.budget_runs import observe_budget_peak, observe_budget_update
 from grader.checks.by_hand import refuse_libraries
-from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls
 from grader.checks.precision import fresh_accelerate_state, record_precision
@@ -43,6 +42,9 @@ def check_predicted_scale(predict_scale: Callable[..., Any], seed: int) -> Obser
     predicted = []
     for case in scale_cases(seed):
         answer = predict_scale(case.start_scale, case.growth_interval, list(case.found_inf))
+        if answer is None and not case.found_inf and predict_scale(case.start_scale, 2, [False]) is not None:
+            look_at = "the return stands inside the loop: it ends the function after one update"
+            fail("returned_in_the_loop", "a scale for a history of no updates", "no return reached", look_at)
         predicted.append(require_number(answer, "the scale"))
     return Observation({"predicted_scales": predicted})
 
@@ -124,47 +126,18 @@ def check_whole_batch_update(update_within_budget: Callable[..., Any], seed: int
     settings: list[Facts] = []
     tensors: Tensors = {}
     for index, case in enumerate(gradient_budget_cases(seed)):
-        model = case.make_model().to(lesson_device())
-        batch = on_device([case.make_batch()], lesson_device())[0]
-        with record_training(model) as record, record_precision(model) as precision:
-            update_within_budget(model, case.make_optimizer(model), *batch)
-        settings.append(record.facts() | precision.facts())
-        tensors |= record.tensors(str(index))
+        facts, seen = observe_budget_update(update_within_budget, case, str(index))
+        settings.append(facts)
+        tensors |= seen
     return Observation({"settings": settings}, tensors)
 
 
 @make_check("update_within_budget", BUDGET_PARAMETERS)
 def check_update_peak(update_within_budget: Callable[..., Any], seed: int) -> Observation:
-    """Measure the peak of one update of a language model."""
+    """Look at one update of a language model, then measure the peak of another one like it."""
     case = peak_budget_case(seed)
-    model = case.make_model().to(lesson_device())
-    optimizer = case.make_optimizer(model)
-    batch = on_device([case.make_batch()], lesson_device())[0]
-    block_rows: list[int] = []
-    events: list[str] = []
-
-    def before_block(_: nn.Module, states: tuple[Tensor, ...]) -> None:
-        is_in_backward = torch._C._current_graph_task_id() != -1
-        block_rows.append(states[0].shape[0])
-        events.append("recomputed" if is_in_backward else "forward")
-
-    head: Any = model.head.weight
-    handles = [
-        model.blocks[0].register_forward_pre_hook(before_block),
-        head.register_post_accumulate_grad_hook(lambda _: events.append("backward")),
-    ]
-
-    def step() -> None:
-        update_within_budget(model, optimizer, *batch)
-        optimizer.zero_grad()
-
-    try:
-        peak = measure_claimed_peak(step, model=model, optimizer=optimizer, inputs=batch)
-    except ValueError as error:
-        if "more memory" not in str(error):
-            raise
-        fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
-    finally:
-        for handle in handles:
-            handle.remove()
-    return Observation({"block_rows": block_rows, "events": events, "claims": [claim_of(peak, lesson_device())]})
+    facts, tensors = observe_budget_update(update_within_budget, case, "0")
+    if facts["weight_formats"] != ["float32"]:
+        look_at = "which of your lines changes the format of the weights: a peak in fewer bits is another task"
+        fail("weights_converted", "weights that stay float32", f"weights in {facts['weight_formats'][0]}", look_at)
+    return Observation({"settings": [facts], **observe_budget_peak(update_within_budget, case)}, tensors)

@@ -43,10 +43,22 @@ _SCALER_ERRORS = (
         "model.half() is not mixed precision: autocast casts inside its region, and leaves the weights",
     ),
     (
+        "No inf checks were recorded for this optimizer",
+        "no_gradient_to_unscale",
+        "scaler.step(optimizer) found no gradient",
+        "what comes before the step: a backward() of the scaled loss, and no zero_grad() in between",
+    ),
+    (
         "No inf checks were recorded",
         "updated_without_step",
         "scaler.update() before any gradient was looked at",
-        "the order: unscale, clip, step, update; update() comes once, at the end",
+        "who decides on the step: scaler.step(optimizer) looks for inf; update() comes after it, once",
+    ),
+    (
+        "Attempted ",
+        "nothing_scaled",
+        "a scaler that was given no loss",
+        "scaler.scale(loss): the backward has to start from the scaled loss",
     ),
 )
 
@@ -65,7 +77,12 @@ def explain_scaler_errors(*, is_first: bool = False) -> Iterator[None]:
             if code == "unscaled_after_step" and not is_first:
                 continue
             if str(error).startswith(beginning):
-                fail(code, "one unscale, step and update of the scaler for each group", measured, look_at)
+                fail(
+                    code,
+                    "one scaled backward or more, one step and one update of the scaler for each update",
+                    measured,
+                    look_at,
+                )
         raise
 
 

@@ -85,11 +85,15 @@ def observe_groups(train_group: Callable[..., Any], case: GroupCase, prefix: str
                 norm = train_group(model, F.mse_loss, optimizer, scaler, group, case.max_norm)
             norms.append(float(require_number(norm, "the norm of the gradient", is_finite=False)))
             scales.append(scaler.get_scale())
-    formats = sorted({str(weight.dtype).removeprefix("torch.") for weight in model.parameters()})
-    facts = {"norms": norms, "scales": scales, "weight_formats": formats}
+    facts = {"norms": norms, "scales": scales, "weight_formats": weight_formats(model)}
     return record.facts() | precision.facts() | facts, record.tensors(prefix)
 
 
 def on_device(micro_batches: list[MicroBatch], device: torch.device) -> list[MicroBatch]:
     """Return micro-batches on a device."""
     return [(inputs.to(device), targets.to(device)) for inputs, targets in micro_batches]
+
+
+def weight_formats(model: nn.Module) -> list[str]:
+    """Return the number formats of a model's weights, each once."""
+    return sorted({str(weight.dtype).removeprefix("torch.") for weight in model.parameters()})

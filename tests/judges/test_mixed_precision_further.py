@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 from grader.cases.mixed_precision import device_cases, gradient_budget_cases, peak_budget_case, precision_forms_cases
+from grader.checks.budget_runs import observe_budget_update
 from grader.checks.mixed_precision import check_fp16_on_its_device, check_whole_batch_update
 from grader.checks.recording import flat_gradient, flat_weights
 from grader.judges.mixed_precision import (
@@ -22,6 +23,7 @@ from grader.judges.mixed_precision import (
     judge_whole_batch_update,
 )
 from grader.observation import Observation, decode_observation, encode_observation
+from grader.verdict import Verdict
 
 SEEDS = (0, 20_011)
 
@@ -62,7 +64,15 @@ def judge_form(form: str, seed: int, dtype: torch.dtype | None = torch.bfloat16,
         updates = len(seen["forward_rows"])
         in_trainer = updates if form == "trainer" else 0
         prepared = ["model", "optimizer", "loader"]
-        calls.append({"trainer": [1], "forwards_in_trainer": [in_trainer], "prepared": prepared, "backward": [1]})
+        calls.append(
+            {
+                "trainer": [1],
+                "forwards_in_trainer": [in_trainer],
+                "prepared": prepared,
+                "backward": [1],
+                "used": prepared[1:],
+            }
+        )
         tensors |= {f"{index}.{name}": value for name, value in values.items()}
     judge = judge_trainer_bf16 if form == "trainer" else judge_accelerate_bf16
     return judge(Observation({"settings": settings, "calls": calls}, tensors), seed).code
@@ -247,15 +257,52 @@ def test_a_peak_over_the_budget_is_explained(rows: tuple[int, ...], events: tupl
     baseline = budget._baseline(peak_budget_case(seed), "cpu")
     claim = {"peak_bytes": baseline.peak_bytes, "above_entry_bytes": baseline.above_entry_bytes, "device": "cpu"}
     facts = {"claims": [claim], "block_rows": list(rows) * 2, "events": list(events) * 2}
-    assert judge_update_peak(Observation(facts), seed).code == code
+    assert judge_peak(facts, seed).code == code
 
 
-def test_a_peak_within_the_budget_passes_and_one_below_the_model_is_refused() -> None:
-    case = peak_budget_case(0)
-    needed = budget._needed_bytes(case)
+def judge_peak(facts: dict[str, Any], seed: int, function: Callable[..., None] | None = None) -> Verdict:
+    """Judge a claim that comes with an update, by default the plain one."""
+    plain = update(4, lambda rows, total: rows / total)
+    settings, tensors = observe_budget_update(function or plain, peak_budget_case(seed), "0")
+    observation = Observation({"settings": [settings], "peak_weight_formats": ["float32"], **facts}, tensors)
+    return judge_update_peak(decode_observation(encode_observation(observation)), seed)
+
+
+def within_budget(seed: int) -> dict[str, Any]:
+    needed = budget._needed_bytes(peak_budget_case(seed))
     claim = {"peak_bytes": needed + 6 * 2**20, "above_entry_bytes": 6 * 2**20, "device": "cpu"}
-    facts = {"claims": [claim], "block_rows": [1] * 8, "events": []}
-    assert judge_update_peak(Observation(facts), 0).is_passed
-    facts["claims"] = [claim | {"peak_bytes": needed}]
+    return {"claims": [claim], "block_rows": [1] * 8, "events": []}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_peak_counts_only_for_the_update_that_is_asked_for(seed: int) -> None:
+    assert judge_peak(within_budget(seed), seed).is_passed
+    wrong = judge_peak(within_budget(seed), seed, lambda *_: None)
+    assert (wrong.code, wrong.measured) == ("peak_of_another_update", "no update")
+    not_averaged = update(1, lambda rows, total: 1.0)
+    assert judge_peak(within_budget(seed), seed, not_averaged).code == "peak_of_another_update"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_model_in_16_bit_is_named_and_not_refused(seed: int) -> None:
+    def halved(model, optimizer, tokens, targets) -> None:
+        update(1, lambda rows, total: rows / total)(model.half(), optimizer, tokens, targets)
+
+    assert judge_update(halved, seed) == "weights_converted"
+    assert judge_peak(within_budget(seed) | {"peak_weight_formats": ["float16"]}, seed).code == "weights_converted"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_optimizer_of_the_update_is_the_given_one(seed: int) -> None:
+    def with_another(model, optimizer, tokens, targets) -> None:
+        own = torch.optim.SGD(model.parameters(), lr=0.1)
+        update(1, lambda rows, total: rows / total)(model, own, tokens, targets)
+
+    assert judge_update(with_another, seed) == "another_optimizer"
+
+
+def test_a_peak_below_the_model_is_refused() -> None:
+    facts = within_budget(0)
+    facts["claims"][0]["peak_bytes"] = budget._needed_bytes(peak_budget_case(0))
     with pytest.raises(ValueError, match="at entry"):
-        judge_update_peak(Observation(facts), 0)
+        judge_peak(facts, 0)

@@ -128,7 +128,7 @@ WRONG_SCALERS: dict[str, dict[str, object]] = {
     "not_unscaled": {"divide": lambda gradient, scale: gradient},
     "unscaled_twice": {"divide": lambda gradient, scale: gradient / scale**2},
     "scaled_again": {"divide": torch.mul},
-    "unscaled_by_the_next_scale": {"divide": lambda gradient, scale: gradient / (2 * scale)},
+    "fixed_divisor": {"divide": lambda gradient, scale: gradient / 2**16},
     "gradient_scaled": {"divide": lambda gradient, scale: gradient / 1000},
     "gradient_cleared": {"divide": lambda gradient, scale: torch.zeros_like(gradient)},
     "other_gradient": {"divide": lambda gradient, scale: gradient.sign() / scale},

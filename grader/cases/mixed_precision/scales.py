@@ -35,18 +35,18 @@ def scale_histories(seed: int) -> tuple[ScaleCase, ...]:
     """Four histories.
 
     Infinities at 2 and 9 with growth after 4; drawn ones, two of them in a row and one where growth was due; growth
-    after every good update; no infinity at all.
+    after every good update; no infinity at all, and a scale that ends beyond PyTorch's first.
     """
     draw = random.Random(seed)
     interval = draw.choice((3, 5))
     due = interval - 1
     pair = 2 * interval + draw.randrange(2, interval)
-    exponents = draw.sample(range(7, 15), 3)
+    exponents = draw.sample(range(7, 15), 2)
     return (
         ScaleCase(2.0**16, 4, _history(14, 2, 9)),
         ScaleCase(2.0 ** exponents[0], interval, _history(pair + 2 * interval, due, pair, pair + 1)),
         ScaleCase(2.0 ** exponents[1], 1, _history(7, draw.randrange(2, 4), 5)),
-        ScaleCase(2.0 ** exponents[2], 6 - interval // 2, _history(11)),
+        ScaleCase(2.0**15, 6 - interval // 2, _history(11)),
     )
 
 
@@ -119,15 +119,15 @@ class ScalerCase:
 def scaler_cases(seed: int) -> tuple[ScalerCase, ...]:
     """Three settings.
 
-    The history with infinities at 2 and 9, in the first parameter; gradients that fp16 cannot hold at the first scales,
-    so that the scale falls until they fit and then tries again and again; two groups with growth after every good
-    update, and NaN in the last parameter that has a gradient.
+    The history with infinities at 2 and 9, in the first parameter, and two growths in a row after them; gradients that
+    fp16 cannot hold at the first scales, so that the scale falls until they fit and then tries again and again; two
+    groups with growth after every good update, and NaN in the last parameter that has a gradient.
     """
     draw = random.Random(seed)
     infinity, no_number = float("inf"), float("nan")
     first, second = draw.sample(range(2, 7), 2)
     return (
-        ScalerCase(2.0**16, 4, 14, 1e-3, ((2, 0, infinity), (9, 0, -infinity)), False, seed),
+        ScalerCase(2.0**16, 4, 18, 1e-3, ((2, 0, infinity), (9, 0, -infinity)), False, seed),
         ScalerCase(2.0**16, draw.choice((2, 3)), 16, draw.choice((2.0, 5.0, 9.0)), (), False, seed + 1),
         ScalerCase(2.0**9, 1, 8, 0.1, ((first, 2, no_number), (second, 2, infinity)), True, seed + 2),
     )

@@ -87,6 +87,11 @@ def _judge_entry(calls: Facts, form: str) -> Verdict | None:
     if missing:
         measured = f"not prepared: {', '.join(sorted(missing))}"
         return Verdict("not_prepared", expected, measured, "what accelerator.prepare is given")
+    unused = {"optimizer", "loader"} - set(calls["used"])
+    if unused:
+        look_at = "accelerator.prepare returns what the loop has to use: is its result kept?"
+        measured = f"prepared and then not used: {', '.join(sorted(unused))}"
+        return Verdict("prepared_not_used", f"{expected}, and used", measured, look_at)
     if not calls["backward"]:
         look_at = "accelerator.backward(loss): in fp16 it is the one that scales"
         return Verdict("loss_backward", expected, "no accelerator.backward", look_at)
@@ -96,14 +101,18 @@ def _judge_entry(calls: Facts, form: str) -> Verdict | None:
 def _judge_format(facts: Facts, form: str) -> Verdict | None:
     formats = set(facts["autocast_formats"])
     expected = "every forward under autocast, in bf16, and no scaler"
-    if formats == {"bfloat16"}:
-        return None
     asked = {accelerator["precision"] for accelerator in facts["accelerators"]}
     has_scaler = any(accelerator["has_scaler"] for accelerator in facts["accelerators"])
     if formats == {"float32"} and asked == {"fp16"} and not has_scaler:
         measured = "an fp16 run that saw no scaler: its forwards were float32"
         look_at = f"{WHERE[form]}: on a CPU, fp16 is dropped without a word"
         return Verdict(f"{form}_fp16_without_scaler", expected, measured, look_at)
+    if formats == {"bfloat16"} and form == "accelerate" and asked - {"bf16"}:
+        look_at = "autocast by hand is the raw form: which argument tells the Accelerator its precision?"
+        measured = f"an Accelerator of precision {', '.join(sorted(asked))}"
+        return Verdict("accelerate_without_precision", "an Accelerator of precision bf16", measured, look_at)
+    if formats == {"bfloat16"}:
+        return None
     measured = f"forwards in {', '.join(sorted(FORMAT_NAMES.get(name, str(name)) for name in formats))}"
     code = f"{form}_in_float32" if formats == {"float32"} else f"{form}_in_another_format"
     return Verdict(code, expected, measured, WHERE[form])

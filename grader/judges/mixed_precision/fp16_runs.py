@@ -95,6 +95,10 @@ def _judge_updates(
     worst = 0.0
     for place, number in enumerate(good):
         if updates <= place:
+            if case.overflowing >= 0 and updates == case.overflowing:
+                look_at = "the gradients of the skipped update: who clears them before the next backward?"
+                measured = f"{updates} updates, and none after the one that overflows"
+                return Verdict("infinity_kept", f"{len(good)} updates", measured, look_at), worst
             look_at = "who steps, and how a step is left out only where a gradient is inf"
             return Verdict("update_missing", f"{len(good)} updates", f"{updates} updates", look_at), worst
         seen = tensors[f"gradient.{place}"]
@@ -126,6 +130,9 @@ def _judge_gradient(
     wanted = _gradient(case, number, weights)
     expected = f"at micro-batch {number} (counted from 0), the gradient of the float32 loss in every layer"
     whole = compare(seen, wanted)
+    if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * case.updates - 1) < LAYER_TOLERANCE:
+        look_at = "a division by the number of micro-batches: each of them has an update of its own here"
+        return Verdict("divided_by_updates", expected, f"1/{case.updates} of that gradient", look_at), 0.0
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor - 1) > LAYER_TOLERANCE:
         measured = f"{whole.factor:,.4g} times that gradient"
         look_at = "scaled gradients have to be unscaled: scaler.step(optimizer) does it, optimizer.step() does not"

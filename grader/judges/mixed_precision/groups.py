@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -98,6 +99,9 @@ def _judge_update(run: _Run, number: int, events: Sequence[str], updates: int) -
         return _judge_skip(run, number, steps, updates) or _judge_scale(run, number)
     name = f"group {number} (counted from 0)"
     expected = f"one update for {name}"
+    if steps > 1 and any(pair == ("update", "update") for pair in pairwise(events)):
+        look_at = "two calls that step: scaler.step(optimizer) calls optimizer.step() itself"
+        return Verdict("stepped_twice", expected, f"{steps} updates, one right after the other", look_at)
     if steps > 1:
         look_at = "the step belongs behind the loop: all micro-batches of the group come before it"
         return Verdict("update_every_micro_batch", expected, f"{steps} updates", look_at)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from grader.cases.mixed_precision import ScaleCase, scale_cases, scale_histories
-from grader.judges.mixed_precision.scale_rules import WRONG_RULES, Rule, fold, right_rule
+from grader.judges.mixed_precision.scale_rules import DEFAULT_SCALE, WRONG_RULES, Rule, fold, right_rule
 from grader.judges.numbers import Mistake, failed, recognise
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -44,8 +44,23 @@ def _never_below_start(case: ScaleCase) -> float:
     return _after(rule, case)
 
 
+def _half_of_start(case: ScaleCase) -> float:
+    def rule(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+        return (case.start_scale / 2, 0) if is_inf else right_rule(scale, good, is_inf, interval)
+
+    return _after(rule, case)
+
+
+def _never_above_default(case: ScaleCase) -> float:
+    def rule(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+        scale, good = right_rule(scale, good, is_inf, interval)
+        return min(scale, DEFAULT_SCALE), good
+
+    return _after(rule, case)
+
+
 def _default_start(case: ScaleCase) -> float:
-    return right_scale(ScaleCase(2.0**16, case.growth_interval, case.found_inf))
+    return right_scale(ScaleCase(DEFAULT_SCALE, case.growth_interval, case.found_inf))
 
 
 MISTAKES: tuple[Mistake[ScaleCase], ...] = (
@@ -53,6 +68,10 @@ MISTAKES: tuple[Mistake[ScaleCase], ...] = (
     Mistake("last_update_forgotten", _before_last, "the scale after the last update, not the one that it used"),
     Mistake("never_above_start", _never_above_start, "the scale may grow beyond the one that it started with"),
     Mistake("back_to_start", _never_below_start, "back-off: the scale is halved, and not set to where it started"),
+    Mistake(
+        "half_of_start", _half_of_start, "back-off halves the scale as it is now, not the one that it started with"
+    ),
+    Mistake("never_above_default", _never_above_default, "65,536 is where PyTorch begins: a scale has no upper limit"),
     Mistake("default_start_scale", _default_start, "start_scale: 65,536 is the default of one library only"),
     Mistake("exponent_returned", lambda c: math.log2(right_scale(c)), "the scale itself is asked for: 2 to that power"),
     Mistake("inverse_returned", lambda c: 1 / right_scale(c), "the scale itself is asked for, not what undoes it"),

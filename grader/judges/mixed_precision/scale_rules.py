@@ -8,6 +8,8 @@ from dataclasses import dataclass
 Rule = Callable[[float, int, bool, int], tuple[float, int]]
 """Takes the scale, the good updates counted, whether this update found inf, and the growth interval."""
 
+DEFAULT_SCALE = 2.0**16  # the first scale of torch.amp.GradScaler
+
 
 @dataclass(frozen=True)
 class WrongRule:
@@ -70,6 +72,45 @@ def _growth_again_and_again(scale: float, good: int, is_inf: bool, interval: int
     return (scale / 2, 0) if is_inf else (scale * 2 if good + 1 >= interval else scale, good + 1)
 
 
+def _growth_once(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale / 2, 0) if is_inf else (scale * 2 if good + 1 == interval else scale, good + 1)
+
+
+def _growth_at_the_next(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    scale, good = (scale * 2, 0) if good == interval else (scale, good)
+    return (scale / 2, 0) if is_inf else (scale, good + 1)
+
+
+def _growth_of_a_fixed_interval(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return right_rule(scale, good, is_inf, 4)
+
+
+def _growth_is_the_first(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale / 2, 0) if is_inf else (scale * 2, 1) if good + 1 >= interval else (scale, good + 1)
+
+
+def _either_is_the_first(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale / 2, 1) if is_inf else (scale * 2, 1) if good + 1 >= interval else (scale, good + 1)
+
+
+def _growth_to_four_times(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale * 4, 0) if not is_inf and good + 1 == interval else right_rule(scale, good, is_inf, interval)
+
+
+def _infinity_adds_to_count(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale / 2, good + 1) if is_inf else right_rule(scale, good, False, interval)
+
+
+def _infinity_takes_from_count(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    return (scale / 2, good - 1) if is_inf else right_rule(scale, good, False, interval)
+
+
+def _second_infinity_ignored(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
+    if is_inf:
+        return scale if good < 0 else scale / 2, -1  # a count of -1 stands for an infinity right before
+    return right_rule(scale, max(good, 0), False, interval)
+
+
 def _growth_too_late(scale: float, good: int, is_inf: bool, interval: int) -> tuple[float, int]:
     return right_rule(scale, good, is_inf, interval + 1)
 
@@ -120,6 +161,23 @@ WRONG_RULES = (
     WrongRule("grows_too_late", _growth_too_late, "the comparison with growth_interval: one good update too many"),
     WrongRule("grows_too_early", _growth_too_early, "the comparison with growth_interval: one good update too few"),
     WrongRule("grows_every_time", _growth_every_time, "growth_interval: how many good updates does one growth take?"),
+    WrongRule("grows_once", _growth_once, "the count begins again after a growth, too: which line sets it to 0?"),
+    WrongRule("growth_at_the_next", _growth_at_the_next, "growth comes one update late: it belongs to the same update"),
+    WrongRule("interval_hard_coded", _growth_of_a_fixed_interval, "growth after 4: the growth interval is an argument"),
+    WrongRule(
+        "count_starts_at_one_after_growth", _growth_is_the_first, "the count after a growth: it begins at 0, not at 1"
+    ),
+    WrongRule(
+        "count_always_starts_at_one", _either_is_the_first, "the count begins again at 0, and not at 1, after either"
+    ),
+    WrongRule("grows_too_far", _growth_to_four_times, "growth: by which factor? Is it applied twice?"),
+    WrongRule(
+        "infinity_adds_to_count", _infinity_adds_to_count, "an inf adds to the count of good updates: it ends the row"
+    ),
+    WrongRule(
+        "infinity_takes_from_count", _infinity_takes_from_count, "an inf takes 1 from the count: it ends the whole row"
+    ),
+    WrongRule("second_infinity_ignored", _second_infinity_ignored, "two infs in a row: every one of them halves"),
     WrongRule("factors_exchanged", _factors_exchanged, "which of the two doubles, and which halves?"),
     WrongRule("falls_too_far", _back_off_to_a_quarter, "back-off: by which factor? Is it applied twice?"),
     WrongRule("falls_to_one", _back_off_to_one, "back-off: one inf halves the scale, and does not end it"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from grader.cases.mixed_precision import ScalerCase, scaler_cases
 from grader.judges.equivalence import compare
-from grader.judges.mixed_precision.scale_rules import WRONG_RULES, follow
+from grader.judges.mixed_precision.scale_rules import DEFAULT_SCALE, WRONG_RULES, follow
 from grader.judges.mixed_precision.scaler_reference import Step, reference_steps
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -71,6 +71,12 @@ def _judge_skip(seen: _Seen, step: Step) -> Verdict | None:
     if not seen.steps:
         return _judge_weights(seen, step, "weights that stay as they are")
     if bool(torch.isfinite(seen.weights).all()):
+        if seen.update and torch.equal(seen.weights, seen.tensors[f"weights.{seen.update - 1}"]):
+            look_at = "the weights are put back, but the step has moved the momentum: leave out the step itself"
+            return Verdict("stepped_and_restored", expected, "a step, and the weights of before after it", look_at)
+        if _is_partial(seen, step):
+            look_at = "a step with the finite gradients alone is a step too: inf in one of them skips all"
+            return Verdict("stepped_in_part", expected, "a step without that gradient, with all others", look_at)
         measured = "a step, with another gradient in the place of that one"
         look_at = "a gradient set to 0 still moves weights, by momentum and by decay: skip the step itself"
         return Verdict("stepped_on_replaced_gradient", expected, measured, look_at)
@@ -85,6 +91,16 @@ def _judge_skip(seen: _Seen, step: Step) -> Verdict | None:
         code = "overflow_missed"
         look_at = "other histories have their infinities elsewhere: the gradients tell you, nothing else does"
     return Verdict(code, expected, "a step, and weights of NaN or inf after it", look_at)
+
+
+def _is_partial(seen: _Seen, step: Step) -> bool:
+    """Whether a step left out every parameter with inf or NaN as a whole, and no other one."""
+    gradients = seen.case.scaled_gradients(seen.update, step.scale_before)
+    parts = torch.split(seen.tensors[f"gradient.{seen.update}"], [gradient.numel() for gradient in gradients])
+    return all(
+        bool(part.any()) == bool(torch.isfinite(gradient).all())
+        for part, gradient in zip(parts, gradients, strict=True)
+    )
 
 
 def _judge_step(seen: _Seen, step: Step) -> Verdict | None:
@@ -114,12 +130,13 @@ def _explain_no_steps(seen: _Seen, expected: str) -> Verdict:
 def _explain_gradient(gradient: Tensor, step: Step, expected: str, *, is_plain: bool) -> Verdict:
     comparison, scale = compare(gradient, step.gradient), step.scale_before
     measured = f"exactly {comparison.factor:,.6g} times that gradient"
+    for factor, code, look_at in _wrong_divisors(step):
+        if comparison.is_multiple(factor):
+            return Verdict(code, expected, measured, look_at)
     known = (
         (scale, "not_unscaled", "the gradients still carry the scale: what undoes it before the step?"),
         (1 / scale, "unscaled_twice", "two divisions by the scale, one of them in the line above"),
         (scale**2, "scaled_again", "the gradients come scaled: they are to be divided"),
-        (2.0, "unscaled_by_the_next_scale", "the scale may change only after the gradients are divided by it"),
-        (0.5, "unscaled_by_the_next_scale", "the scale may change only after the gradients are divided by it"),
     )
     for factor, code, look_at in known:
         if comparison.is_multiple(factor) and is_plain and factor == scale:
@@ -142,6 +159,17 @@ def _explain_gradient(gradient: Tensor, step: Step, expected: str, *, is_plain: 
         return Verdict("partly_unscaled", expected, "some gradients still carry the scale", look_at)
     measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
     return Verdict("other_gradient", expected, measured, "what your lines do to a gradient beside the division")
+
+
+def _wrong_divisors(step: Step) -> Iterator[tuple[float, str, str]]:
+    """Yield factors that a gradient keeps which is divided by another number than the scale that it came with."""
+    scale = step.scale_before
+    if step.scale_after != scale:
+        look_at = "the scale may change only after the gradients are divided by it"
+        yield scale / step.scale_after, "unscaled_by_the_next_scale", look_at
+    if scale not in (1.0, DEFAULT_SCALE):
+        look_at = "a division by 65,536: the divisor is the scale of this update"
+        yield scale / DEFAULT_SCALE, "fixed_divisor", look_at
 
 
 def _judge_weights(seen: _Seen, step: Step, expected: str) -> Verdict | None:

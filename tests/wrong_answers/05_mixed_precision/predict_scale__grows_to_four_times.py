@@ -1,0 +1,12 @@
+# Source: two doublings in one growth
+# The scale grows by a factor of 4.
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    scale, good = start_scale, 0
+    for is_inf in found_inf:
+        if is_inf:
+            scale, good = scale / 2, 0
+        else:
+            good += 1
+            if good == growth_interval:
+                scale, good = scale * 4, 0
+    return scale

@@ -1,0 +1,15 @@
+# Source: a step of the scaler and one by hand
+# The optimizer steps twice.
+def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
+    optimizer.zero_grad()
+    for inputs, targets in micro_batches:
+        with torch.autocast(inputs.device.type, torch.float16):
+            loss = loss_function(model(inputs), targets) / len(micro_batches)
+        scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    if norm.isfinite():
+        optimizer.step()
+    scaler.update()
+    return norm.item()
