@@ -83,6 +83,8 @@ _HOMES = {
     "grader.meters.saved_tensors": ("measure_saved_tensors",),
     "grader.meters.step_time": ("measure_step_time",),
     "grader.meters.weight_distance": ("measure_weight_distance",),
+    "grader.ranks.run": ("run_ranks",),
+    "grader.ranks.traffic": ("predict_seconds",),
     "grader.testbed.batches": ("make_padded_batch", "make_token_batch"),
     "grader.testbed.bert_large_recipes": ("BERT_LARGE_ROWS", "bert_large_recipe"),
     "grader.testbed.blocks": ("make_thin_blocks", "make_wide_blocks"),
