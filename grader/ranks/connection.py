@@ -24,6 +24,7 @@ class RankServer:
         self.owner = os.getpid()
         self._stderr = tempfile.TemporaryFile()
         environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": _loopback()}
+        environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # a fork would lose the thread
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", server.__name__],

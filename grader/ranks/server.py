@@ -96,18 +96,21 @@ def end_ranks() -> None:
 
 
 def _preload(file: Path) -> None:
-    """Import the libraries that a run's file imports; one that is not installed fails in the rank instead."""
+    """Import the libraries that a run's file imports; one that is not installed fails in the rank instead.
+
+    A name is also asked for: transformers, and this package, import a module when one of its names is first used.
+    """
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            wanted = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            wanted = [(node.module, alias.name) for alias in node.names]
         else:
             continue
-        for name in names:
-            if name.partition(".")[0] in PRELOADED_PACKAGES:
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(name)
+        for module, name in wanted:
+            if module.partition(".")[0] in PRELOADED_PACKAGES:
+                with contextlib.suppress(ImportError, AttributeError):
+                    getattr(importlib.import_module(module), name or "__name__")
 
 
 def _leave(*_: object) -> None:
