@@ -19,6 +19,16 @@ _HOMES = {
         "check_state_bytes",
         "check_state_count",
     ),
+    "grader.checks.data_parallel": (
+        "check_data_parallel_accelerate",
+        "check_data_parallel_agreement",
+        "check_data_parallel_calls",
+        "check_data_parallel_traffic",
+        "check_data_parallel_trainer",
+        "check_data_parallel_updates",
+        "check_synchronised_bytes",
+        "check_synchronised_gradients",
+    ),
     "grader.checks.gradient_accumulation": (
         "check_accelerate_form",
         "check_accumulated_gradients",
@@ -40,6 +50,7 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
+    "grader.checks.look_at_ranks": ("look_at_ranks",),
     "grader.checks.mixed_precision": (
         "check_accelerate_bf16",
         "check_clipped_updates",

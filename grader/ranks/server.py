@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import json
 import multiprocessing
@@ -49,6 +50,7 @@ def run_job(job: dict[str, Any], requests: TextIO) -> dict[str, Any]:
         "exit_codes" by rank, negative for a signal and None for a rank that still ran.
     """
     _preload(Path(job["file"]))
+    gc.freeze()  # else a collection in a rank, as the Trainer makes it, copies every page of what was imported
     context = multiprocessing.get_context("fork")
     _ranks[:] = [context.Process(target=run_rank, args=(job, rank)) for rank in range(job["world_size"])]
     deadline = time.monotonic() + job["limit_seconds"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -66,6 +67,13 @@ def overwrite(rank, send, receive):
 """
     first, second = run_ranks(define(source, torch=torch)["overwrite"], 2).returned
     assert bool((first == 1).all()) and bool((second == 0).all())
+
+
+def test_a_collection_in_a_rank_leaves_what_was_imported_alone(define) -> None:
+    imported, own = run_ranks(
+        define("def count():\n    return gc.get_freeze_count(), gc.get_count()[0]", gc=gc)["count"], 1
+    ).returned[0]
+    assert imported > 100 * own
 
 
 def test_unread_messages_are_counted_and_do_not_reach_the_next_run(define) -> None:

@@ -1,0 +1,58 @@
+"""Micro-batches of several ranks, in groups that make one update."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class AccumulationCase:
+    """Equal micro-batches that the ranks share out, in groups of `k`, the last of which may be shorter.
+
+    Attributes:
+        world_size: How many ranks.
+        micro_batches: How many each rank has.
+        k: How many of a rank make one update.
+        rows: Rows of each.
+        features: Features of a row.
+        seed: Seed of data and weights.
+    """
+
+    world_size: int
+    micro_batches: int
+    k: int
+    rows: int
+    features: int
+    seed: int
+
+    def make_model(self) -> nn.Sequential:
+        """Build a small regression model, the same on every rank."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return nn.Sequential(nn.Linear(self.features, 8), nn.Tanh(), nn.Linear(8, 1))
+
+    def make_micro_batches(self) -> list[tuple[Tensor, Tensor]]:
+        """Draw inputs [rows, features] and targets [rows, 1] for all ranks; each micro-batch has another mean."""
+        generator = torch.Generator().manual_seed(self.seed)
+        drawn = []
+        for index in range(self.world_size * self.micro_batches):
+            inputs = torch.randn(self.rows, self.features, generator=generator)
+            drawn.append((inputs, torch.randn(self.rows, 1, generator=generator) + index))
+        return drawn
+
+
+def accumulation_cases(seed: int) -> tuple[AccumulationCase, ...]:
+    """Four settings: a short last group on two ranks, a last group of one on three, full groups, fewer than `k`."""
+    draw = random.Random(seed)
+    rows, features = draw.randrange(2, 6), draw.randrange(3, 9)
+    k = draw.choice((3, 5))
+    return (
+        AccumulationCase(2, 6, 4, rows, features, seed),
+        AccumulationCase(3, 2 * k + 1, k, rows, features, seed + 1),
+        AccumulationCase(4, 4, 2, rows, features, seed + 2),
+        AccumulationCase(2, 2, 3, rows, features, seed + 3),
+    )

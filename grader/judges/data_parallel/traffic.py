@@ -1,0 +1,135 @@
+"""Verdicts on what the ranks send: each trained gradient once for each update, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from grader.cases.data_parallel import AccumulationCase, HooksCase, accumulation_cases, hooks_cases
+from grader.judges.data_parallel.reports import Facts, all_reduces, bytes_of, facts_of
+from grader.judges.forms import count
+from grader.observation import Observation
+from grader.units import format_bytes
+from grader.verdict import PASSED, Verdict
+
+
+def judge_synchronised_bytes(observation: Observation, seed: int) -> Verdict:
+    """Judge the bytes of the collectives of every backward on every rank."""
+    total = 0
+    for number, case in enumerate(hooks_cases(seed)):
+        facts = facts_of(observation, number, case.world_size)
+        if any(fact["ddp_made"] for fact in facts):
+            look_at = "hooks of your own: this model is called itself, and no wrapper of it"
+            return Verdict("ddp_used", "all-reduces by hooks", "a DistributedDataParallel was made", look_at)
+        for rank, fact in enumerate(facts):
+            for update, calls in enumerate(fact["calls"]):
+                verdict = _judge_backward(case, calls, f"in backward {update + 1} on rank {rank} of {case.world_size}")
+                if verdict:
+                    return verdict
+                total += bytes_of(calls)
+    measured = f"{format_bytes(total)} in all backwards of all ranks: each trained gradient once"
+    return Verdict(PASSED, "each trained gradient all-reduced once for each backward", measured)
+
+
+def trained_bytes(case: HooksCase) -> int:
+    """Return the bytes of all trained parameters, a tied one once."""
+    return sum(parameter.nbytes for parameter in case.make_model(0).parameters() if parameter.requires_grad)
+
+
+def _judge_backward(case: HooksCase, calls: Sequence[Sequence[Any]], place: str) -> Verdict | None:
+    wanted, reduced = trained_bytes(case), sum(all_reduces(calls))
+    others = bytes_of(calls) - reduced
+    if reduced == wanted and not others:
+        return None
+    expected = f"{place}, all-reduces of {wanted:,} bytes: each trained gradient once"
+    measured = f"all-reduces of {reduced:,} bytes" + (f", and {others:,} bytes in other collectives" if others else "")
+    if not calls:
+        look_at = "who calls all_reduce while backward runs: is the hook registered, and on every rank?"
+        return Verdict("nothing_reduced", expected, "no collective", look_at)
+    if others:
+        names = ", ".join(sorted({str(name) for name, _ in calls} - {"all_reduce"}))
+        look_at = f"{names} in a backward: one all-reduce for each gradient is enough"
+        return Verdict("other_collectives", expected, measured, look_at)
+    model = case.make_model(0)
+    frozen = sum(parameter.nbytes for parameter in model.parameters() if not parameter.requires_grad)
+    tied = dict(model.named_parameters())["2.weight"].nbytes if case.is_tied else 0
+    for excess, code, look_at in (
+        (
+            tied,
+            "tied_gradient_reduced_twice",
+            "the tied weight is one parameter: under how many names does it get a hook?",
+        ),
+        (frozen, "frozen_parameters_reduced", "a frozen parameter has no gradient: what is all-reduced for it?"),
+        (tied + frozen, "tied_twice_and_frozen", "parameters by their names: which of them are the same, or frozen?"),
+    ):
+        if excess and reduced - wanted == excess:
+            return Verdict(code, expected, measured, look_at)
+    if reduced and reduced % wanted == 0:
+        look_at = "one all-reduce for each gradient: how many hooks has each parameter, and what does each do?"
+        return Verdict("reduced_several_times", expected, measured, look_at)
+    if 2 * reduced == wanted:
+        return Verdict("gradients_in_16_bits", expected, measured, "the number format: the gradients are in 32 bits")
+    code = "some_gradients_not_reduced" if reduced < wanted else "bytes_in_excess"
+    return Verdict(code, expected, measured, "which parameters get a hook, and what each hook all-reduces")
+
+
+def judge_data_parallel_traffic(observation: Observation, seed: int) -> Verdict:
+    """Judge how often the gradients are all-reduced for each update, on every rank."""
+    updates = 0
+    for number, case in enumerate(accumulation_cases(seed)):
+        for rank, facts in enumerate(facts_of(observation, number, case.world_size)):
+            verdict = _judge_epoch(case, facts, f"on rank {rank} of {case.world_size}, k = {case.k}")
+            if verdict:
+                return verdict
+        updates += len(group_sizes(case))
+    measured = f"{updates} updates on 2, 3 and 4 ranks, each with its gradients all-reduced once"
+    return Verdict(PASSED, "the gradients all-reduced once for each update", measured)
+
+
+def group_sizes(case: AccumulationCase) -> list[int]:
+    """Return how many micro-batches of a rank each update has."""
+    full, rest = divmod(case.micro_batches, case.k)
+    return [case.k] * full + [rest] * bool(rest)
+
+
+def _judge_epoch(case: AccumulationCase, facts: Facts, place: str) -> Verdict | None:
+    groups = group_sizes(case)
+    gradient_bytes = sum(parameter.nbytes for parameter in case.make_model().parameters())
+    *updates, after = facts["calls"]
+    if len(updates) != len(groups):
+        look_at = "where optimizer.step() is called: the other check says more"
+        return Verdict("other_updates", f"{len(groups)} updates {place}", count(len(updates), "update"), look_at)
+    reduced = [sum(all_reduces(calls)) / gradient_bytes for calls in updates]
+    if all(one == 1 for one in reduced) and not all_reduces(after):
+        return None
+    expected = f"{place}, the gradients all-reduced once for each update"
+    times, sizes = ", ".join(f"{one:.3g}" for one in reduced), ", ".join(map(str, groups))
+    measured = f"{times} times for the updates of {sizes} micro-batches"
+    code, look_at = _explain_epoch(case, facts, reduced, groups)
+    return Verdict(code, expected, measured, look_at)
+
+
+def _explain_epoch(case: AccumulationCase, facts: Facts, reduced: list[float], groups: list[int]) -> tuple[str, str]:
+    if not any(reduced):
+        if not facts["is_synchronised"]:
+            return "wrapper_bypassed", "model.module skips DistributedDataParallel: call model itself"
+        return (
+            "never_synchronised",
+            "the last micro-batch of a group: its forward and backward stand outside of no_sync",
+        )
+    if reduced == [float(size) for size in groups]:
+        if not facts["no_sync_entered"]:
+            return "no_sync_not_used", "model.no_sync(): which micro-batches of a group run inside it?"
+        return "no_sync_around_backward_only", "forward decides: does model(inputs) stand inside of no_sync too?"
+    if all(one in (1.0, float(size)) for one, size in zip(reduced, groups, strict=True)):
+        return "short_group_always_synchronises", "the last group may be shorter: which is its last micro-batch?"
+    if all(one in (0.0, 1.0) for one in reduced):
+        return "short_group_not_synchronised", "the last group may be shorter: which is its last micro-batch?"
+    if all(one == size - 1 for one, size in zip(reduced, groups, strict=True)):
+        return "quiet_and_loud_swapped", "the condition of no_sync: it is for all micro-batches but the last"
+    if all(one == 2 for one in reduced):
+        return (
+            "reduced_twice",
+            "two all-reduces for each update: DistributedDataParallel makes one, who makes the other?",
+        )
+    return "synchronised_elsewhere", "for which micro-batches of a group no_sync is entered"

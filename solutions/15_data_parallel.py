@@ -1,0 +1,760 @@
+# %% [markdown]
+# # 15. Data parallel
+#
+# You train one model on several ranks, equal to the large batch, and you count what that costs.
+#
+# 60 min (estimated) · CPU is enough · after lesson 14
+
+# %% [markdown]
+# **You will be able to**
+# - predict how many all-reduces an update makes, and how many bytes go into them;
+# - make data parallel training with hooks, equal to the large batch on every rank;
+# - accumulate with `no_sync`, so that each update costs one all-reduce of the gradients.
+
+# %% tags=["given"]
+from contextlib import nullcontext
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+from grader import MIB, check_data_parallel_calls, look, look_at_ranks, make_chain, run_ranks
+
+print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Four ranks all-reduce a tensor in a ring. How much does each rank send?</summary>
+# Six chunks, each a quarter of the tensor: 1.5 times its bytes.
+# </details>
+# <details><summary>A group has two micro-batches of equal size. What is each loss divided by?</summary>
+# By 2, so that the gradients add up to the gradient of the mean.
+# </details>
+
+# %% [markdown]
+# **The problem.** A published training script wraps its model for several GPUs. It gives other rows to every GPU, and
+# it counts the tokens of all GPUs together.
+#
+# But the gradients of one GPU never reach the others. Each GPU trains a model of its own. One word in the script is
+# wrong, and nothing warns. What has to happen between the GPUs, in which line, and how do you see it?
+
+# %% [markdown]
+# ## Several ranks, one batch
+#
+# Each rank holds a copy of the model and reads its own rows. The mean loss of the whole batch is the mean of the
+# ranks' mean losses, if all have equally many rows. So its gradient is the **mean** of the ranks' gradients.
+#
+# `dist.all_reduce(tensor)` replaces a tensor by the **sum** over all ranks, in place. `dist.broadcast(tensor, src=0)`
+# replaces it by the one of rank 0. Every rank has to call them, in the same order.
+#
+# `run_ranks` is known from lesson 14. A rank has what the function uses by name: imports, functions and plain values.
+# A tensor or a model of the notebook cannot go there; make it inside the function.
+
+
+# %% tags=["given"]
+def make_job(seed):
+    """A small model, with weights by the seed, and 12 rows that are the same for every seed."""
+    torch.manual_seed(seed)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    torch.manual_seed(100)
+    return model, torch.randn(12, 3), torch.randn(12, 1)
+
+
+def average_after_backward(rank, world_size):
+    """Return two numbers of the gradient before and after the ranks have talked."""
+    model, inputs, targets = make_job(seed=0)
+    F.mse_loss(model(inputs[rank::world_size]), targets[rank::world_size]).backward()
+    own = model[0].bias.grad[:2].clone()
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.grad)
+        parameter.grad /= world_size
+    return own, model[0].bias.grad[:2]
+
+
+# %%
+run = run_ranks(average_after_backward, 4)
+for rank, (own, averaged) in enumerate(run.returned):
+    print(f"rank {rank}: own rows {own.tolist()}   averaged {averaged.tolist()}")
+model, inputs, targets = make_job(seed=0)
+F.mse_loss(model(inputs), targets).backward()
+print(f"large batch, one process:                                        {model[0].bias.grad[:2].tolist()}")
+print(run)
+
+# %% [markdown]
+# The own gradients differ, and the averaged ones are the large batch's. So every rank takes the same step, and the
+# copies stay equal.
+#
+# **Names.** *Data parallel* training. A copy is a *replica*. PyTorch's is `DistributedDataParallel`, **DDP** for short.
+# The *effective batch* is the rows of a micro-batch, times the micro-batches of an update, times the ranks.
+#
+# This loop talks when backward has ended. Until then the network is idle. Can it begin earlier?
+
+# %% [markdown]
+# ## Predict: all-reduces of one update
+#
+# Backward makes the gradients from the last parameter to the first. DDP copies each gradient into a **bucket** as soon
+# as it is there. A bucket is **closed as soon as it holds at least** `bucket_bytes`, and the next gradient opens a new
+# one. When all gradients are there, the last bucket is closed too.
+#
+# A closed bucket is all-reduced at once, while backward goes on. That is the **overlap** of communication and
+# computation. A tensor is never cut. A frozen parameter has no gradient.
+
+# %% [markdown]
+# An update of `k` micro-batches has `k` backwards. DDP synchronises in each of them, but only the last one has to.
+# `with model.no_sync():` switches it off.
+#
+# When does DDP look at that switch? In **forward**. A forward outside of `no_sync` prepares the next backward to
+# synchronise, wherever that backward stands. A forward inside of `no_sync` does not.
+
+# %% [markdown]
+# *Contract.* `parameters` are those of the model, in their order, all in one number format. `no_sync` says what it
+# stands around, for all micro-batches but the last of an update: `"nowhere"`, `"around backward"` or
+# `"around forward and backward"`. Return two numbers for one update: the all-reduces, and the bytes that one rank puts
+# into them.
+#
+# It is judged on other models, with frozen ones and with 16-bit numbers. They have shapes and no values, so compute
+# it.
+
+
+# %% exercise="predict_all_reduces"
+def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
+    """Count the all-reduces of one update under DistributedDataParallel, and their bytes.
+
+    Args:
+        parameters: Tensors in the order of the model; each has .numel(), .element_size() and .requires_grad.
+        bucket_bytes: A bucket is closed as soon as it holds so many.
+        k: Micro-batches of the update.
+        no_sync: "nowhere", "around backward" or "around forward and backward".
+
+    Returns:
+        All-reduces, and bytes that one rank puts into all of them.
+    """
+    ### BEGIN SOLUTION
+    buckets, held, gradient_bytes = 0, 0, 0
+    for parameter in reversed([parameter for parameter in parameters if parameter.requires_grad]):
+        tensor_bytes = parameter.numel() * parameter.element_size()
+        buckets += held == 0
+        held += tensor_bytes
+        held = 0 if held >= bucket_bytes else held
+        gradient_bytes += tensor_bytes
+    backwards = 1 if no_sync == "around forward and backward" else k
+    return buckets * backwards, gradient_bytes * backwards
+    ### END SOLUTION
+
+
+# %%
+look(predict_all_reduces, list(make_chain(2, 8, 32).parameters()), 1000, 4, "nowhere")
+
+# %% check="check_data_parallel_calls" points=2
+check_data_parallel_calls(predict_all_reduces)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write down the sizes of the tensors from the last to the first. Draw a line wherever a bucket is closed.<br>
+# Then: count the backwards that synchronise. What did the forward before each of them see?
+# </details>
+
+# %% [markdown]
+# **Run.** Now DDP itself, on two ranks, with buckets of 0.1 MiB. In its first backward DDP puts all gradients into one
+# bucket, and learns their order. So the cell leaves the first all-reduce out.
+
+
+# %%
+def run_update(bucket_bytes, k, no_sync):
+    model = DistributedDataParallel(make_chain(4, 64, 256), bucket_cap_mb=bucket_bytes / MIB)
+    model(torch.randn(8, 64)).sum().backward()
+    for index in range(k):
+        quiet = model.no_sync if index + 1 < k else nullcontext
+        with quiet() if no_sync == "around forward and backward" else nullcontext():
+            loss = model(torch.randn(8, 64)).sum()
+            with quiet() if no_sync == "around backward" else nullcontext():
+                loss.backward()
+
+
+def all_reduces_of(run):
+    """The bytes of each all-reduce of rank 0 but the first."""
+    return [byte_count for kind, _, byte_count in run.traffic[0].events if kind == "all_reduce"][1:]
+
+
+bucket_bytes, k, places = MIB // 10, 4, ("nowhere", "around backward", "around forward and backward")
+parameters = list(make_chain(4, 64, 256).parameters())
+predicted = look(lambda: [predict_all_reduces(parameters, bucket_bytes, k, no_sync) for no_sync in places])
+for index, no_sync in enumerate(places):
+    sizes = all_reduces_of(run_ranks(run_update, 2, bucket_bytes=bucket_bytes, k=k, no_sync=no_sync))
+    beside = f"predicted {predicted[index]}" if predicted else ""
+    print(f"{no_sync:<28} measured {len(sizes):>2} all-reduces, {sum(sizes):>9,} bytes   {beside}")
+
+# %%
+from grader import draw_curves
+
+splits = [1, 2, 4, 8]
+moved = {place: [] for place in places}
+for no_sync in places:
+    for k in splits:
+        run = run_ranks(run_update, 2, bucket_bytes=bucket_bytes, k=k, no_sync=no_sync)
+        moved[no_sync].append(sum(all_reduces_of(run)) / MIB)
+draw_curves(
+    splits,
+    {f"no_sync {place}": values for place, values in moved.items()},
+    title="What one rank puts into all-reduces for one update",
+    x_label="micro-batches k",
+    y_label="MiB",
+)
+
+# %% [markdown]
+# **Investigate.** Two of the three lines are one. `no_sync` around backward alone changes nothing: each forward has
+# prepared its backward already. Around both, the cost does not grow with `k`.
+#
+# In words: *an update costs its gradients once for each forward that is not inside of `no_sync`.*
+#
+# | what | all-reduces of one update | bytes |
+# |---|---|---|
+# | one for each tensor | tensors | gradients |
+# | buckets | buckets | gradients |
+# | `k` micro-batches | `k` x buckets | `k` x gradients |
+# | `no_sync` around forward and backward | buckets | gradients |
+
+# %% [markdown]
+# Why buckets? Each all-reduce has a latency, as in lesson 14. Many small ones wait long; one large one cannot begin
+# before backward has ended. DDP's default is 25 MiB, and 1 MiB for the first, which is full early.
+#
+# The next cell times an update with 16 MiB of gradients. Time is shown and not judged: your ranks share one machine,
+# so here communication and computation compete for the same cores.
+
+
+# %%
+def seconds_of_update(bucket_mib):
+    import time
+
+    model = DistributedDataParallel(make_chain(8, 256, 1024), bucket_cap_mb=bucket_mib)
+    seconds = []
+    for _ in range(5):
+        loss = model(torch.randn(4, 256)).sum()
+        started = time.perf_counter()
+        loss.backward()
+        seconds.append(time.perf_counter() - started)
+    return min(seconds[2:])
+
+
+for bucket_mib in (0.001, 1, 25):
+    run = run_ranks(seconds_of_update, 2, bucket_mib=bucket_mib)
+    buckets = len(all_reduces_of(run)) // 4
+    print(f"buckets of {bucket_mib:>6} MiB: {buckets:>2} all-reduces, backward {max(run.returned) * 1e3:5.1f} ms")
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does a forward decide what a backward does?</summary>
+# DDP prepares its buckets in forward, so that each gradient finds its bucket as soon as it is there.
+# </details>
+#
+# **Modify.** In the cell that sets `bucket_bytes`, change `k` from 4 to 8. Before you run it: which of the three counts
+# double, and which stay?
+#
+# <details><summary>Answer</summary>
+# The first two double. With no_sync around both, the count stays.
+# </details>
+
+# %% [markdown]
+# ## Complete: data parallel by hooks
+#
+# DDP is a hook for each gradient. You know one from lesson 6: `parameter.register_post_accumulate_grad_hook(hook)`
+# calls `hook(parameter)` as soon as the gradient of that parameter is in `.grad`.
+#
+# Three traps lie on the way.
+#
+# - Each rank may have built its model from **another seed**. Equal steps from unequal weights stay unequal.
+# - A **tied** parameter has two names, for example as embedding and as output. It has one gradient.
+# - A **frozen** parameter has weights and no gradient.
+
+# %% [markdown]
+# **Exercise.** Prepare a model, so that a plain `loss.backward()` ends with the gradient of the large batch.
+#
+# *Contract.* Each rank calls your function once, before its first forward. When it returns, every rank has the weights
+# of rank 0, frozen ones included. After each backward, `.grad` of every trained parameter holds the mean over all
+# ranks, on every rank. Each trained gradient is all-reduced once for each backward, a tied one too; a frozen
+# parameter never. By hand: without DistributedDataParallel. The models have no buffers.
+#
+# It is judged on 2, 3 and 4 ranks, by weights and gradients at 3 updates with SGD, and by the bytes of the
+# collectives.
+
+# %% tags=["given"]
+from grader import check_synchronised_bytes, check_synchronised_gradients
+
+
+# %% exercise="synchronise_gradients"
+def synchronise_gradients(model) -> None:
+    """Make every backward of a model end in the mean gradient of all ranks, by hand.
+
+    Args:
+        model: A module on the CPU; each rank calls this with its own.
+    """
+    world_size = dist.get_world_size()
+
+    ### BEGIN SOLUTION
+    def average(parameter):
+        dist.all_reduce(parameter.grad.div_(world_size))
+
+    for parameter in model.parameters():
+        dist.broadcast(parameter.detach(), src=0)
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(average)
+    ### END SOLUTION
+
+
+# %%
+def first_gradient(rank, world_size, prepare):
+    model, inputs, targets = make_job(seed=rank)
+    prepare(model)
+    F.mse_loss(model(inputs[rank::world_size]), targets[rank::world_size]).backward()
+    return model[0].bias.detach()[:2], model[0].bias.grad[:2]
+
+
+run = look_at_ranks(first_gradient, 3, prepare=synchronise_gradients)
+for rank, (weights, gradient) in enumerate(run.returned if run else ()):
+    print(f"rank {rank}: weights {weights.tolist()}   gradient {gradient.tolist()}")
+print(f"large batch:     {model[0].bias.detach()[:2].tolist()}            {model[0].bias.grad[:2].tolist()}")
+
+# %% check="check_synchronised_gradients" points=3 tags=["needs-loopback"]
+check_synchronised_gradients(synchronise_gradients)
+
+# %% check="check_synchronised_bytes" points=1 tags=["needs-loopback"]
+check_synchronised_bytes(synchronise_gradients)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: three things are missing. The ranks start equal; a hook makes a mean of one gradient; each trained parameter
+# gets that hook.<br>
+# Then: model.parameters() gives a tied parameter once. broadcast writes in place, and needs a tensor without a graph.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is the mean taken, and not the sum?</summary>
+# The loss of the large batch is a mean over its rows, so its gradient is the mean of the ranks' gradients.
+# </details>
+#
+# **Modify.** Think of the same run without the broadcast. Do the gradients of the ranks still agree after backward?
+#
+# <details><summary>Answer</summary>
+# They do: all ranks hold the same mean. But it is a mean of gradients at different weights, and the weights stay apart.
+# </details>
+
+# %% [markdown]
+# ## Which rows does a rank see?
+#
+# Nothing above checks that the ranks read different rows. With the same rows everywhere, all gradients are equal, and
+# so is their mean: a large batch that is a small one, several times. A **sampler** shares the rows out.
+#
+# Here are 10 rows on 3 ranks, in batches of 2. 10 is no multiple of 6. Before you run the cell: which rank gets row
+# 9, and what does the last rank get?
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from accelerate.utils import DataLoaderConfiguration
+from torch.utils.data import DataLoader, DistributedSampler
+
+
+# %%
+def show_rows(rank):
+    rows = list(range(10))
+    print(f"DistributedSampler  {list(DistributedSampler(rows, shuffle=False))}")
+    for name, options in (
+        ("prepare", {}),
+        ("even_batches=False", {"even_batches": False}),
+        ("split_batches=True", {"split_batches": True}),
+    ):
+        accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(**options))
+        loader = DataLoader(rows, batch_size=6 if "split_batches" in options else 2)
+        print(f"{name:<19} {[batch.tolist() for batch in accelerator.prepare(loader)]}")
+
+
+run = run_ranks(show_rows, 3)
+
+# %% [markdown]
+# `DistributedSampler` deals the rows out one by one, and repeats rows from the start until all ranks have equally
+# many: 0 and 1. With shuffling it needs `sampler.set_epoch(epoch)`, or every epoch has one order.
+#
+# Accelerate's `prepare` deals out whole **batches**: the batch size of the loader is that of **one rank**. It fills up
+# the end from the start too, so rows 0 and 1 count twice. `even_batches=False` repeats nothing. Then a rank may have
+# fewer batches, and under DDP the others wait for its all-reduce without end.
+#
+# `split_batches=True` takes the loader's batch size as that of all ranks. `dispatch_batches=True` has rank 0 read all
+# rows and send each rank its share.
+
+# %% [markdown]
+# ## Write: one all-reduce for each update
+#
+# Now both together: data parallel, and `k` micro-batches for each update. The cell is empty but for its contract.
+#
+# *Contract.* `model` is in DistributedDataParallel, and is the one to call. `micro_batches` are those of **all** ranks;
+# this rank's are every `world_size`-th, from number `rank` on. Each rank has equally many. Walk through them once. `k`
+# of them make one update; the last group may be shorter, and gets its update too.
+
+# %% [markdown]
+# At each update, `.grad` holds on every rank the gradient of the mean loss, `F.mse_loss`, of the group's micro-batches
+# on all ranks. One micro-batch runs forward and backward before the next one begins. No gradient is left from an
+# earlier group; the first begins with none. Nothing is returned.
+#
+# The gradients are all-reduced **once for each update**. It is judged on 2, 3 and 4 ranks by the gradient before every
+# `optimizer.step()`, by the rows that each rank saw, and by the bytes of the collectives. One setting has fewer
+# micro-batches than `k`.
+
+# %% tags=["given"]
+from grader import check_data_parallel_traffic, check_data_parallel_updates
+
+
+# %% exercise="train_accumulated"
+def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, world_size: int) -> None:
+    """Train one epoch on this rank, with one all-reduce of the gradients for each update.
+
+    Args:
+        model: A module in DistributedDataParallel, called on inputs [rows, features].
+        optimizer: Holds its parameters.
+        micro_batches: (inputs, targets) pairs of all ranks, with equal numbers of rows.
+        k: Micro-batches of one rank for one update.
+        rank: Number of this rank.
+        world_size: How many ranks.
+    """
+    ### BEGIN SOLUTION
+    own = micro_batches[rank::world_size]
+    for start in range(0, len(own), k):
+        group = own[start : start + k]
+        for index, (inputs, targets) in enumerate(group):
+            with nullcontext() if index + 1 == len(group) else model.no_sync():
+                (F.mse_loss(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+def train_on_a_rank(rank, world_size, train):
+    model = DistributedDataParallel(make_job(seed=0)[0])
+    generator = torch.Generator().manual_seed(0)
+    sizes = ((4, 3), (4, 1))  # inputs and targets of a micro-batch of 4 rows
+    micro_batches = [tuple(torch.randn(size, generator=generator) for size in sizes) for _ in range(6 * world_size)]
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train(model, optimizer, micro_batches, 4, rank, world_size)
+    return model.module[0].bias.detach()[:2]
+
+
+run = look_at_ranks(train_on_a_rank, 3, train=train_accumulated)
+if run:
+    print([weights.tolist() for weights in run.returned])
+    print("all-reduces of each rank:", [one.collectives["all_reduce"] for one in run.traffic])
+
+# %% check="check_data_parallel_updates" points=2 tags=["needs-loopback"]
+check_data_parallel_updates(train_accumulated)
+
+# %% check="check_data_parallel_traffic" points=2 tags=["needs-loopback"]
+check_data_parallel_traffic(train_accumulated)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: take your loop of lesson 2 with a short last group. Mark the micro-batch of each group that has to talk.<br>
+# Then: no_sync is a context. Which two lines stand in it, and for which micro-batches is it replaced by nullcontext()?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why may the first micro-batches of a group keep silent?</summary>
+# Gradients add up on each rank, and the mean over the ranks of a sum is the sum of the means.
+# </details>
+#
+# ## The price
+#
+# For data parallel training each rank holds everything: parameters, gradients, optimizer state. What it saves is
+# time, not memory. By PyTorch's documentation, DDP's buckets even hold the gradients once more, unless you set
+# `gradient_as_bucket_view=True`.
+#
+# The next cell computes what one update of DistilBERT sends, with the ring of lesson 14.
+
+# %%
+gradient_bytes = 4 * 65_783_042
+for world_size in (2, 4, 8):
+    for k in (1, 4):
+        sent_mib = 2 * (world_size - 1) / world_size * gradient_bytes / MIB
+        text = f"{world_size} ranks, k = {k}: effective batch {16 * k * world_size:>3} rows, each rank sends"
+        print(f"{text} {sent_mib:.1f} MiB for an update, {sent_mib / k:.1f} MiB for 16 rows of its own")
+
+# %% [markdown]
+# More ranks hardly send more; more micro-batches send less for each row. But a larger effective batch means fewer
+# updates for the same rows. Whether that trains as well is a question of quality, as in lesson 2.
+#
+# | | one device | data parallel, `N` ranks |
+# |---|---|---|
+# | memory of a device | whole model, its micro-batch | whole model, its micro-batch, buckets |
+# | rows of an update | rows x `k` | rows x `k` x `N` |
+# | sent by a rank for an update | nothing | `2 (N - 1) / N` x gradients |
+
+# %% [markdown] tags=["further"]
+# ## Further: Accelerate and the Trainer
+#
+# Both wrap the model in DDP when they find several ranks. Do they end in the weights of one process with the large
+# batch? 48 sentence pairs, an update for every 16 of them, 2 ranks with 8 rows each, SGD. Both forms stand here as
+# their guides write them. The Trainer prints a line about its run.
+
+# %% tags=["given"]
+from transformers import Trainer, TrainingArguments
+
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+same_run |= {"use_cpu": True}
+
+
+def train_raw(model, dataset, batch, learning_rate):
+    """The reference: one process, one update for each batch, in order."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    for rows in DataLoader(dataset, batch_size=batch):
+        model(**rows).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %%
+def train_as_in_the_guides(accelerate_model, trainer_model, dataset, batch, k, learning_rate):
+    accelerator = Accelerator(cpu=True)
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    loader = DataLoader(dataset, batch_size=batch // accelerator.num_processes)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, loader)
+    for rows in loader:
+        accelerator.backward(model(**rows).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": batch // accelerator.num_processes, "learning_rate": learning_rate}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+
+
+# %%
+def weights_of(model):
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def train_forms(rank, world_size, train, k):
+    """Returns how far each form ends from one process, as a share of the way that this one went."""
+    dataset = tokenize_pairs(make_sentence_pairs(pairs=48), make_tokenizer())
+    raw, with_accelerate, with_trainer, start = (make_pair_classifier() for _ in range(4))
+    train(with_accelerate, with_trainer, dataset, 16, k, 0.1)
+    train_raw(raw, dataset, 16, 0.1)
+    way = torch.linalg.vector_norm(weights_of(raw) - weights_of(start))
+    missed = [torch.linalg.vector_norm(weights_of(one) - weights_of(raw)) for one in (with_accelerate, with_trainer)]
+    return [float(distance / way) for distance in missed]
+
+
+def report(run):
+    for rank, (accelerate_distance, trainer_distance) in enumerate(run.returned if run else ()):
+        print(f"rank {rank}: Accelerate ends {accelerate_distance:.1e} away, the Trainer {trainer_distance:.1e}")
+
+
+report(run_ranks(train_forms, 2, train=train_as_in_the_guides, k=1))
+
+# %% [markdown]
+# Accelerate agrees. The Trainer ends elsewhere, and no warning says so.
+#
+# The cause is known from lesson 2, and now the ranks join in. For a model whose `forward` takes `**kwargs`, the
+# Trainer hands the number of labels of **all micro-batches on all ranks** to the model, and expects it to divide its
+# loss by that. To make up for DDP's mean, it multiplies the loss by the number of ranks. BERT's classifier does not
+# divide. So the gradient is too large by `k` times the number of ranks. A model with the attribute
+# `accepts_loss_kwargs = False` is left in peace: the Trainer divides by `k` itself.
+
+# %% [markdown]
+# **Exercise.** Train one model in each form so that both end in the weights of `train_raw`, with `k` micro-batches
+# for each update.
+#
+# *Contract.* Every rank calls your function, with equal models. `batch` is the effective batch: rows of one update on
+# all ranks together. Each row is seen once, in updates of `batch` rows, in order; ranks and micro-batches divide them
+# evenly. Each update all-reduces the gradients once. SGD with `learning_rate`, by `accelerator.backward` and by
+# `Trainer.train`; `same_run` holds the other arguments. Nothing is returned. It is judged on 2 ranks with `k = 1` and
+# on 3 ranks with a larger `k`, by the gradients at every update and by the weights.
+
+# %% tags=["given"]
+from grader import check_data_parallel_accelerate, check_data_parallel_trainer
+
+
+# %% exercise="train_parallel_forms"
+def train_parallel_forms(accelerate_model, trainer_model, dataset, batch: int, k: int, learning_rate: float) -> None:
+    """Train one model with Accelerate and one with the Trainer on this rank, both equal to train_raw.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included; the same on every rank.
+        batch: Rows of one update on all ranks together.
+        k: Micro-batches of a rank for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
+    rows = batch // (accelerator.num_processes * k)
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for micro_batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**micro_batch).loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    trainer_model.accepts_loss_kwargs = False
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+report(look_at_ranks(train_forms, 2, train=train_parallel_forms, k=2))
+
+# %% check="check_data_parallel_accelerate" points=1 tags=["needs-loopback"]
+check_data_parallel_accelerate(train_parallel_forms)
+
+# %% check="check_data_parallel_trainer" points=1 tags=["needs-loopback"]
+check_data_parallel_trainer(train_parallel_forms)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: for 2 ranks, batch 16 and k = 2, how many rows does one forward have?<br>
+# Then: accumulate(model) uses no_sync for you. Three objects have to be prepared so that it can.
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# These are the lines of the published script, shortened. `world_size` is larger than 1.
+#
+# ```python
+# model = DDP(model, device_ids=[local_rank])
+# raw_model = model.module if world_size > 1 else model
+# ...
+# logits = raw_model(input_ids)
+# loss = raw_model.compute_loss(logits, labels)
+# loss.backward()
+# ```
+#
+# Which word is wrong, and why is it there? Before you run the next cell: how many all-reduces does the right loop make
+# in 20 updates, and how many this one?
+
+
+# %%
+def train_wrapped(rank, is_bypassed):
+    model = DistributedDataParallel(make_chain(2, 16, 64))
+    called = model.module if is_bypassed else model
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    torch.manual_seed(rank)
+    losses = []
+    for _ in range(20):
+        inputs = torch.randn(32, 16)
+        loss = (called(inputs) - inputs).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses[0], losses[-1], torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+for name, is_bypassed in (("model(inputs)", False), ("model.module(inputs)", True)):
+    run = run_ranks(train_wrapped, 2, is_bypassed=is_bypassed)
+    (first, last, weights), (*_, others) = run.returned
+    calls = run.traffic[0].collectives["all_reduce"]
+    print(f"{name:<21} {calls:>2} all-reduces, loss {first:.3f} to {last:.3f}", end=", ")
+    print(f"largest difference between the ranks {float((weights - others).abs().max()):.1e}")
+
+# %% [markdown]
+# <details><summary>The wrong word</summary>
+# raw_model: it is the module inside of DDP. Only the forward of DDP prepares the buckets, so its hooks do nothing.
+# compute_loss is a method of the module alone, which is why the script unwraps it. Let forward return the loss, and
+# call model.
+# </details>
+#
+# The loss falls as well. No error, no warning: you have to ask the ranks.
+
+# %% [markdown]
+# **Exercise.** Write the test that finds this fault: do all ranks hold the same weights?
+#
+# *Contract.* Every rank calls your function. It returns True on every rank if all ranks hold the same weights, frozen
+# ones included, and else False **on every rank**, also on those that agree with each other. The same means equal to
+# the last bit. The weights are not changed. A rank puts at most 1 % of the bytes of the parameters into collectives:
+# send a digest, not the weights. All parameters are float32, on the CPU. It is judged on 2 and 3 ranks, for equal
+# weights and for small differences of several kinds.
+
+# %% tags=["given"]
+import hashlib
+
+from grader import check_data_parallel_agreement
+
+
+# %% exercise="ranks_agree"
+def ranks_agree(model) -> bool:
+    """Tell whether all ranks hold the same weights.
+
+    Args:
+        model: A module on the CPU, with float32 parameters; each rank calls this with its own.
+
+    Returns:
+        The same answer on every rank.
+    """
+    ### BEGIN SOLUTION
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+    own = torch.tensor(list(digest.digest()))
+    smallest, largest = own.clone(), own.clone()
+    dist.all_reduce(smallest, op=dist.ReduceOp.MIN)
+    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return torch.equal(smallest, largest)
+    ### END SOLUTION
+
+
+# %%
+def ask_ranks(rank, agree):
+    model = make_chain(2, 16, 64)
+    before = agree(model)
+    if rank == 1:
+        with torch.no_grad():
+            model[0].weight[0, :2] = model[0].weight[0, :2].flip(0)
+    print(f"equal weights: {before}; two numbers of rank 1 swapped: {agree(model)}")
+
+
+run = look_at_ranks(ask_ranks, 3, agree=ranks_agree)
+
+# %% check="check_data_parallel_agreement" points=1 tags=["needs-loopback"]
+check_data_parallel_agreement(ranks_agree)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: hashlib.sha256() makes 32 bytes of any number of bytes. tensor.numpy().tobytes() gives them.<br>
+# Then: all ranks are equal where the smallest and the largest are. all_reduce takes op=dist.ReduceOp.MIN.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Four ranks, 8 rows in a micro-batch, k = 2: what is the effective batch?</summary>
+# 64 rows: 8 x 2 x 4.
+# </details>
+# <details><summary>Which line does no_sync have to contain besides backward, and why?</summary>
+# The forward: it prepares the backward that follows.
+# </details>
+# <details><summary>What happens to gradients when you call model.module?</summary>
+# Each rank keeps its own. Nothing is all-reduced, and the copies drift apart.
+# </details>
+#
+# **Takeaway: data parallel training is the large batch, if all ranks start equal, read other rows, and average each
+# update's gradients once.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 16, local SGD.
+
+# %% [markdown]
+# **Sources**
+# - [PyTorch, DistributedDataParallel][ddp]: buckets, `no_sync`, `gradient_as_bucket_view`.
+# - [Li and others, PyTorch Distributed][paper]: why buckets, and how they overlap with backward.
+# - [PyTorch, DistributedSampler][sampler]: repeated rows, and `set_epoch`.
+# - [Accelerate, data loaders][loaders]: what `prepare` shards, `even_batches`, `split_batches`, `dispatch_batches`.
+# - [Transformers, Trainer][trainer]: `average_tokens_across_devices`.
+# - [Efficient deep learning systems, homework of week 6][published]: the script of the bug hunt.
+#
+# [ddp]: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+# [paper]: https://arxiv.org/abs/2006.15704
+# [sampler]: https://docs.pytorch.org/docs/stable/data.html
+# [loaders]: https://huggingface.co/docs/accelerate/package_reference/torch_wrappers
+# [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
+# [published]: https://github.com/mryab/efficient-dl-systems/blob/9f1fd56f63a031cca610e59afe0821e174fe7eaf/week06_dl_arithmetic/homework/train.py
