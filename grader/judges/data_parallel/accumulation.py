@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import torch
@@ -23,13 +24,15 @@ def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
     """Compare every update on every rank with that of one process which has the micro-batches of all ranks."""
     updates = 0
     for number, case in enumerate(accumulation_cases(seed)):
-        for rank, facts in enumerate(facts_of(observation, number, case.world_size)):
+        reports = facts_of(observation, number, case.world_size)
+        verdict = _judge_rows(case, reports)
+        if verdict:
+            return verdict
+        for rank, facts in enumerate(reports):
             tensors = tensors_of_rank(observation, number, rank)
-            verdict = _judge_rows(case, rank, facts) or judge_rank(
-                _reference(case), _own(case, rank), tensors, facts, case.world_size
-            )
+            verdict = judge_rank(_reference(case), _own(case, rank), tensors, facts, case.world_size)
             if verdict:
-                return verdict
+                return _name_silence(verdict, facts, case)
         updates += len(_reference(case).boundaries)
     measured = f"{updates} updates on 2, 3 and 4 ranks, each with the gradient of its large batch on every rank"
     return Verdict(PASSED, "the gradient of the large batch at every update", measured)
@@ -51,71 +54,126 @@ def judge_rank(
         The verdict on the first thing that is wrong, or None.
     """
     verdict = judge_updates(facts, tensors, reference)
-    if verdict is None or "gradient.0" not in tensors or not bool(torch.isfinite(tensors["gradient.0"]).all()):
+    if verdict is None or verdict.code not in EXPLAINED:
         return verdict
-    size, weights, seen = reference.boundaries[0], tensors["weights.0"], tensors["gradient.0"]
-    mean = torch.stack([own.gradient(weights, index) for index in range(size)]).mean(dim=0)
-    all_ranks = torch.stack([reference.gradient(weights, index) for index in range(size)]).mean(dim=0)
-    expected = "at update 1, the mean gradient of the micro-batches of all ranks"
+    start = 0
+    for update, end in enumerate(reference.boundaries):
+        weights, seen = tensors[f"weights.{update}"], tensors[f"gradient.{update}"]
+        mean = _mean(reference, weights, range(start, end))
+        if not compare(seen, mean).is_equal:
+            own_mean, place = _mean(own, weights, range(start, end)), (update, end - start)
+            return _explain(seen, mean, own_mean, place, world_size) or verdict
+        start = end
+    return verdict
+
+
+# Verdicts on one process that may have a cause in what the ranks do together.
+EXPLAINED = ("other_gradient", "gradient_scaled", "divided_by_another_number", "gradient_divided_twice")
+
+
+def _mean(reference: Reference, weights: Tensor, micro_batches: Sequence[int]) -> Tensor:
+    return torch.stack([reference.gradient(weights, index) for index in micro_batches]).mean(dim=0)
+
+
+def _explain(seen: Tensor, mean: Tensor, own_mean: Tensor, place: tuple[int, int], world_size: int) -> Verdict | None:
+    update, size = place
+    expected = f"at update {update + 1}, the mean gradient of the micro-batches of all ranks"
     for factor in (1.0, float(size)):
-        if compare(seen, factor * mean).is_equal and verdict.code in ("other_gradient", "gradient_scaled"):
+        if compare(seen, factor * own_mean).is_equal:
             measured = "the gradient of this rank's own micro-batches" + (", not averaged" if factor > 1 else "")
             look_at = "what averages over the ranks: a call of model itself, outside of no_sync, once for each update"
-            return Verdict("ranks_not_averaged", expected, measured, look_at)
-    comparison = compare(seen, all_ranks)
+            code = "ranks_not_averaged_later" if update else "ranks_not_averaged"
+            return Verdict(code, expected, measured, look_at)
     for factor, code, look_at in (
         (world_size, "summed_over_ranks", "the mean over the ranks is asked for: what multiplies by their number?"),
         (1 / world_size, "divided_by_ranks_too", "the ranks are averaged already: who divides again?"),
     ):
-        if verdict.code != "gradient_not_averaged" and comparison.is_multiple(factor):
-            return Verdict(code, expected, f"exactly {comparison.factor:.4g} times that gradient", look_at)
+        if compare(seen, mean).is_multiple(factor):
+            return Verdict(code, expected, f"exactly {factor:.4g} times that gradient", look_at)
+    return None
+
+
+def _name_silence(verdict: Verdict, facts: Facts, case: AccumulationCase) -> Verdict:
+    """Name the reason why ranks did not average, by which forwards of the wrapper were to be synchronised."""
+    flags: Sequence[bool] = facts["is_synchronised"]
+    if verdict.code == "ranks_not_averaged" and not flags:
+        look_at = "model.module skips DistributedDataParallel: call model itself"
+        return replace(verdict, code="wrapper_bypassed", look_at=look_at)
+    if verdict.code == "ranks_not_averaged" and not any(flags):
+        look_at = "the last micro-batch of a group: its forward and backward stand outside of no_sync"
+        return replace(verdict, code="always_silent", look_at=look_at)
+    if verdict.code == "ranks_not_averaged_later":
+        look_at = "the last group may be shorter: which is its last micro-batch?"
+        return replace(verdict, code="short_group_silent", look_at=look_at)
+    first = list(flags[: case.k])
+    if verdict.code in EXPLAINED and len(first) > 1 and all(first[:-1]) and not first[-1]:
+        look_at = "the condition of no_sync: it is for all micro-batches of a group but the last"
+        return replace(
+            verdict, code="last_one_silent", measured="no_sync at the last micro-batch only", look_at=look_at
+        )
+    if verdict.code in EXPLAINED and len(first) > 1 and any(first) and not first[-1]:
+        measured = f"an all-reduce at micro-batch {first.index(True) + 1} of {len(first)}, and none at the last"
+        look_at = "what comes after the all-reduce stays on its rank: which micro-batch of a group is the last?"
+        return replace(verdict, code="synchronised_too_early", measured=measured, look_at=look_at)
     return verdict
 
 
-def _judge_rows(case: AccumulationCase, rank: int, facts: Facts) -> Verdict | None:
-    seen = [index for rows in facts["seen"] for index in rows]
-    total = case.world_size * case.micro_batches
-    wanted = list(range(rank, total, case.world_size))
-    if seen == wanted:
+def _judge_rows(case: AccumulationCase, reports: Sequence[Facts]) -> Verdict | None:
+    """Judge which micro-batches each rank ran; a forward of a whole group is told by its rows."""
+    seen = [[index for rows in facts["seen"] for index in rows] for facts in reports]
+    right = _rows_by(lambda rank, size, own: range(rank, size * own, size), case)
+    if seen == right or any(rows > case.rows for facts in reports for rows in facts["forward_rows"]):
         return None
-    expected = f"micro-batches {_few(wanted)} on rank {rank} of {case.world_size}"
-    measured = f"micro-batches {_few(seen)}" if seen else "no forward"
-    code, look_at = _explain_rows(case, rank, seen)
+    rank = next(rank for rank in range(case.world_size) if seen[rank] != right[rank])
+    expected = f"micro-batches {_few(right[rank])} on rank {rank} of {case.world_size}"
+    measured = f"micro-batches {_few(seen[rank])}" if seen[rank] else "no forward"
+    code, look_at = _explain_rows(case, seen, right)
     return Verdict(code, expected, measured, look_at)
 
 
-def _explain_rows(case: AccumulationCase, rank: int, seen: list[int]) -> tuple[str, str]:
-    world_size, own = case.world_size, case.micro_batches
-    total = world_size * own
-    full = own - own % case.k
-    known: tuple[tuple[Sequence[int], str, str], ...] = (
-        ((), "no_forward", "the loop: does it call model?"),
-        (range(total), "all_rows_on_every_rank", "every rank goes through all micro-batches: which are this rank's?"),
+def _rows_by(rule: Callable[[int, int, int], Sequence[int]], case: AccumulationCase) -> list[list[int]]:
+    """Return the micro-batches of each rank by a rule of rank, number of ranks, and micro-batches of a rank."""
+    return [list(rule(rank, case.world_size, case.micro_batches)) for rank in range(case.world_size)]
+
+
+def _explain_rows(case: AccumulationCase, seen: list[list[int]], right: list[list[int]]) -> tuple[str, str]:
+    full = case.micro_batches - case.micro_batches % case.k
+    for rule, code, look_at in (
+        (lambda rank, size, own: (), "no_forward", "the loop: does it call model?"),
         (
-            range(0, total, world_size),
-            "same_rows_on_every_rank",
-            "the rows of rank 0 on every rank: where does rank come in?",
+            lambda rank, size, own: range(case.k),
+            "first_group_only",
+            "the rest of the list, and this rank's share of it",
         ),
-        (range(own), "same_rows_on_every_rank", "the first rows on every rank: where does rank come in?"),
         (
-            range(rank * own, (rank + 1) * own),
+            lambda rank, size, own: range(size * own),
+            "all_rows_on_every_rank",
+            "every rank goes through all micro-batches: which are this rank's?",
+        ),
+        (lambda rank, size, own: range(0, size * own, size), "same_rows_on_every_rank", _SAME),
+        (lambda rank, size, own: range(own), "same_rows_on_every_rank", _SAME),
+        (
+            lambda rank, size, own: range(rank * own, (rank + 1) * own),
             "rows_in_one_piece",
             "rank r has every world_size-th micro-batch, from r on",
         ),
-        (range(rank + 1, total, world_size), "rows_of_the_next_rank", "where rank 0 begins: it counts from 0"),
-        (range(rank, total, world_size)[:full], "last_group_lost", "the micro-batches after the last full group"),
-    )
-    for rows, code, look_at in known:
-        if seen == list(rows):
+        (
+            lambda rank, size, own: range(rank, size * own, size)[:full],
+            "last_group_lost",
+            "the micro-batches after the last full group",
+        ),
+        (lambda rank, size, own: right[rank] * 2, "epoch_repeated", "one epoch is asked for: how often does it run?"),
+    ):
+        if seen == _rows_by(rule, case):
             return code, look_at
-    if -1 in seen:
+    if any(-1 in rows for rows in seen):
         return "other_inputs", "what model is called with: the inputs of one micro-batch, as they are"
-    right = list(range(rank, total, world_size))
-    if len(seen) > len(right) and len(seen) % len(right) == 0 and seen == right * (len(seen) // len(right)):
-        return "epoch_repeated", "how often the micro-batches are walked through: one epoch is asked for"
-    if sorted(seen) == right:
+    if [sorted(rows) for rows in seen] == right:
         return "rows_in_another_order", "the order of this rank's micro-batches"
-    return "other_rows", "which micro-batches are this rank's: micro_batches[rank::world_size]"
+    return "other_rows", "which micro-batches are this rank's: every world_size-th, from number rank on"
+
+
+_SAME = "all ranks train on the same micro-batches: where does rank come in?"
 
 
 def _few(numbers: Sequence[int]) -> str:

@@ -88,6 +88,11 @@ _BUCKETS = (
 _SIZES = (
     Rule("", lambda case: [size for size, is_trained in _tensors(case) if is_trained], ""),
     Rule("frozen_counted", lambda case: [size for size, _ in _tensors(case)], "frozen parameters have no gradient"),
+    Rule(
+        "elements_for_bytes",
+        lambda case: [size // case.dtype.itemsize for size, is_trained in _tensors(case) if is_trained],
+        "the unit: a bucket is filled with bytes, and a number has several",
+    ),
 )
 _BACKWARDS = (
     Rule("", lambda case: 1 if case.no_sync == AROUND_BOTH else case.k, ""),
@@ -139,7 +144,7 @@ _BYTE_MISTAKES: tuple[Mistake[CallsCase], ...] = (
         for rule in _BACKWARDS[1:]
     ),
     Mistake("four_bytes_assumed", lambda c: 4 * predict(c)[1] // c.dtype.itemsize, _FORMAT),
-    Mistake("elements_for_bytes", lambda c: predict(c)[1] // c.dtype.itemsize, "the unit: a number has several bytes"),
+    Mistake("bytes_in_elements", lambda c: predict(c)[1] // c.dtype.itemsize, "the unit: a number has several bytes"),
     Mistake(
         "full_buckets_assumed",
         lambda c: predict(c)[0] * c.bucket_bytes,

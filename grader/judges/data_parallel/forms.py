@@ -22,6 +22,8 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
     "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
     "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
+    "accelerate_accumulate_not_used": "where accelerator.accumulate(model) stands: it makes k micro-batches one update",
+    "accelerate_without_steps": "gradient_accumulation_steps of the Accelerator",
     "accelerate_cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
     "accelerate_ranks_not_averaged": "what accelerator.prepare returns: is it that model which is called?",
     "trainer_gradient_not_averaged": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
@@ -52,7 +54,7 @@ def _judge(observation: Observation, seed: int, form: str) -> Verdict:
             own = _own(case, rank)
             verdict = judge_rank(_reference(case), own, tensors, facts, case.world_size)
             if verdict:
-                return name_form(_name_product(case, verdict), form, LOOK_AT)
+                return name_form(_name_cause(case, verdict, facts), form, LOOK_AT)
             verdict = _judge_traffic(case, facts, form)
             if verdict:
                 return verdict
@@ -132,8 +134,12 @@ def _judge_traffic(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict 
     return None
 
 
-def _name_product(case: ParallelFormsCase, verdict: Verdict) -> Verdict:
-    """Name a gradient that is too large by ranks times k: neither of the two was divided by."""
+def _name_cause(case: ParallelFormsCase, verdict: Verdict, facts: Facts) -> Verdict:
+    """Name what several ranks, or accumulate, make of a verdict on a loop."""
+    if verdict.code == "update_every_micro_batch" and not facts["library"]["accumulate"]:
+        return replace(verdict, code="accumulate_not_used")
+    if verdict.code == "update_every_micro_batch" and facts["library"]["accumulate"][0] != case.k:
+        return replace(verdict, code="without_steps")
     if verdict.measured.startswith(f"exactly {case.world_size * case.k} times"):
         return replace(verdict, code="summed_over_all" if case.k > 1 else "summed_over_ranks")
     return verdict

@@ -18,6 +18,7 @@ from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 Ranks = Sequence[dict[str, Tensor]]
+LARGEST_ROUNDING = 0.01  # bf16 has 8 significant bits, so each number is off by at most 0.4 %
 
 
 class Update(NamedTuple):
@@ -34,7 +35,7 @@ def judge_synchronised_gradients(observation: Observation, seed: int) -> Verdict
     for number, case in enumerate(cases):
         facts = facts_of(observation, number, case.world_size)
         ranks = [tensors_of_rank(observation, number, rank) for rank in range(case.world_size)]
-        verdict = _judge_library(facts) or _judge_start(case, ranks) or _judge_updates(case, ranks, facts)
+        verdict = _judge_library(facts) or _judge_start(case, ranks, facts) or _judge_updates(case, ranks, facts)
         if verdict:
             return verdict
     updates = sum(len(right_updates(case)) for case in cases)
@@ -76,7 +77,7 @@ def _judge_library(facts: Sequence[Facts]) -> Verdict | None:
     return None
 
 
-def _judge_start(case: HooksCase, ranks: Ranks) -> Verdict | None:
+def _judge_start(case: HooksCase, ranks: Ranks, facts: Sequence[Facts]) -> Verdict | None:
     wanted = _start(case, 0)
     if all(compare(rank["weights.0"], wanted).is_equal for rank in ranks):
         return None
@@ -85,6 +86,11 @@ def _judge_start(case: HooksCase, ranks: Ranks) -> Verdict | None:
     measured = f"other weights on rank {', '.join(map(str, off))}"
     starts = [_start(case, rank) for rank in range(case.world_size)]
     code, look_at = _explain_start(case, [rank["weights.0"] for rank in ranks], starts)
+    if code == "no_broadcast" and not any(any(fact["calls"]) for fact in facts):
+        code, look_at = (
+            "nothing_synchronised",
+            "two things: the first weights, and then each gradient, cross the network",
+        )
     return Verdict(code, expected, measured, look_at)
 
 
@@ -104,6 +110,11 @@ def _explain_start(case: HooksCase, seen: list[Tensor], starts: list[Tensor]) ->
                 "broadcast_from_another_rank",
                 f"all ranks hold the weights of rank {source}: which rank is the source?",
             )
+    if all(_is_same(one, seen[0]) for one in seen):
+        return (
+            "weights_of_no_rank",
+            "all ranks agree, but on other weights than those of rank 0: where do they come from?",
+        )
     if all(_is_same(one[trained], starts[0][trained]) for one in seen):
         return "frozen_not_broadcast", "a frozen parameter has weights too: they differ between the ranks"
     wrong = [
@@ -113,7 +124,7 @@ def _explain_start(case: HooksCase, seen: list[Tensor], starts: list[Tensor]) ->
 
 
 def _is_same(seen: Tensor, wanted: Tensor) -> bool:
-    return compare(seen, wanted).is_equal
+    return torch.equal(seen, wanted) or compare(seen, wanted).is_equal
 
 
 def _parts(case: HooksCase) -> dict[str, slice]:
@@ -134,16 +145,31 @@ def _judge_updates(case: HooksCase, ranks: Ranks, facts: Sequence[Facts]) -> Ver
                 place = f"update {number + 1} on rank {rank} of {case.world_size}"
                 expected = f"at {place}, the mean of the gradients of all ranks"
                 code, measured, look_at = _explain(case, seen, update, rank, previous)
-                if number and code == "own_gradient":
-                    code, look_at = "first_backward_only", "the hook has to work at every backward: what ends it?"
-                if code == "own_gradient" and facts[rank]["unwaited"]:
-                    code, look_at = "all_reduce_not_waited_for", "async_op=True returns a handle: who calls its wait()?"
+                code, look_at = _explain_calls(facts[rank], number, code) or (code, look_at)
                 return Verdict(code, expected, measured, look_at)
             if not compare(tensors[f"weights.{number + 1}"], update.weights).is_equal:
                 expected = f"after update {number + 1}, weights that moved by learning rate times mean gradient"
                 look_at = "the hook changes the weights too: the optimizer does that"
                 return Verdict("weights_changed_in_hook", expected, f"other weights on rank {rank}", look_at)
         previous = update.mean
+    return None
+
+
+def _explain_calls(facts: Facts, number: int, code: str) -> tuple[str, str] | None:
+    """Explain a gradient by the collectives of its backward, where these say more than the gradient itself."""
+    names = {str(name) for name, _ in facts["calls"][number]}
+    if "reduce" in names:
+        return "reduced_to_one_rank", "dist.reduce leaves the sum on one rank only: all of them need it"
+    if "broadcast" in names:
+        return "gradient_broadcast", "a broadcast copies one rank's tensor: the mean over all ranks is asked for"
+    if code not in ("own_gradient", "divided_not_reduced"):
+        return None
+    if facts["unwaited"]:
+        return "all_reduce_not_waited_for", "async_op=True returns a handle: who calls its wait()?"
+    if "all_reduce" in names:
+        return "copy_reduced", "all_reduce writes into its tensor: is that parameter.grad itself, or a copy of it?"
+    if number:
+        return "first_backward_only", "the hook has to work at every backward: what ends it?"
     return None
 
 
@@ -173,9 +199,9 @@ def _known(case: HooksCase, update: Update, rank: int, previous: Tensor) -> Iter
     yield own, "own_gradient", "the gradient of its own rows", look_at
     look_at = "which call adds the gradients of the other ranks?"
     yield own / world_size, "divided_not_reduced", f"its own gradient, divided by {world_size}", look_at
-    look_at = "a broadcast copies one rank's gradient: the mean of all is asked for"
+    look_at = "every rank has the gradient of one of them: the mean over all ranks is asked for"
     for source, other in enumerate(update.own):
-        yield other, "gradient_broadcast", f"the gradient of rank {source} alone", look_at
+        yield other, "gradient_of_one_rank", f"the gradient of rank {source} alone", look_at
     look_at = "a gradient that your hook keeps and adds again"
     yield update.mean + previous, "gradient_kept", "that gradient plus the one before", look_at
 
@@ -196,4 +222,7 @@ def _explain_parts(case: HooksCase, seen: Tensor, update: Update, rank: int) -> 
         return "tied_weight_twice", measured, "the tied weight: under how many names does your loop meet it?"
     if not wrong:
         return "frozen_gradient", "a gradient of a frozen parameter", "a frozen parameter takes no part"
+    error = compare(seen, update.mean).relative_error
+    if error < LARGEST_ROUNDING:
+        return "gradient_rounded", f"a gradient that is off by {error:.1g}", "the number format of what is all-reduced"
     return "other_gradient", f"another gradient of {names}", "what the hook writes into parameter.grad, for which ranks"

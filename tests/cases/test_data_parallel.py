@@ -1,0 +1,68 @@
+"""The cases of lesson 15 hold what its checks rely on."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from grader.cases.data_parallel import (
+    accumulation_cases,
+    agreement_cases,
+    calls_cases,
+    hooks_cases,
+    parallel_forms_cases,
+)
+
+SEEDS = (0, 20011)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranks_start_apart_in_every_parameter_and_have_other_rows(seed: int) -> None:
+    for case in hooks_cases(seed):
+        first, *others = [case.make_model(rank) for rank in range(case.world_size)]
+        for other in others:
+            assert not any(
+                torch.equal(one, two) for one, two in zip(first.parameters(), other.parameters(), strict=True)
+            )
+        rows = [case.make_batches(rank)[0][0] for rank in range(case.world_size)]
+        assert not any(torch.equal(rows[0], other) for other in rows[1:])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_traps_of_the_hooks(seed: int) -> None:
+    plain, tied, frozen = hooks_cases(seed)
+    assert tied.world_size % 2 and {case.world_size for case in (plain, tied, frozen)} == {2, 3, 4}
+    model = tied.make_model(0)
+    names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+    assert len(names) == len(list(model.parameters())) + 1
+    assert [p.requires_grad for p in frozen.make_model(1).parameters()].count(False) == 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_groups_end_short_full_and_early(seed: int) -> None:
+    remainders = [(case.micro_batches % case.k, case.micro_batches < case.k) for case in accumulation_cases(seed)]
+    assert remainders[0] == (2, False) and remainders[1] == (1, False)
+    assert remainders[2] == (0, False) and remainders[3][1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_parameters_of_a_prediction_have_no_values(seed: int) -> None:
+    assert all(tensor.is_meta for case in calls_cases(seed) for tensor in case.make_parameters())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_rank_differs_in_what_its_case_says(seed: int) -> None:
+    for case in agreement_cases(seed):
+        models = [case.make_model(rank) for rank in range(case.world_size)]
+        vectors = [torch.nn.utils.parameters_to_vector(model.parameters()).detach() for model in models]
+        odd = [rank for rank, vector in enumerate(vectors) if not torch.equal(vector, vectors[0])]
+        assert odd == ([] if case.is_equal else [case.odd_rank])
+        if case.kind == "swapped":
+            sums = [vector.double().sort().values for vector in vectors]
+            assert torch.equal(sums[0], sums[case.odd_rank])
+
+
+def test_a_batch_is_shared_out_evenly() -> None:
+    for case in parallel_forms_cases(3):
+        assert case.batch == case.world_size * case.k * case.rows
+        assert len(case.make_dataset()) == case.updates * case.batch

@@ -1,0 +1,12 @@
+# Source: counting where a bucket is closed
+# The bucket that is open at the end is not counted.
+def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
+    buckets, held, gradient_bytes = 0, 0, 0
+    for parameter in reversed([parameter for parameter in parameters if parameter.requires_grad]):
+        tensor_bytes = parameter.numel() * parameter.element_size()
+        held += tensor_bytes
+        if held >= bucket_bytes:
+            buckets, held = buckets + 1, 0
+        gradient_bytes += tensor_bytes
+    backwards = 1 if no_sync == "around forward and backward" else k
+    return buckets * backwards, gradient_bytes * backwards

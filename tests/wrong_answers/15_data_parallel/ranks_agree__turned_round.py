@@ -1,0 +1,11 @@
+# Source: the answer to the other question
+# True where the ranks differ.
+def ranks_agree(model) -> bool:
+    digest = hashlib.sha256()
+    for parameter in model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+    own = torch.tensor(list(digest.digest()))
+    smallest, largest = own.clone(), own.clone()
+    dist.all_reduce(smallest, op=dist.ReduceOp.MIN)
+    dist.all_reduce(largest, op=dist.ReduceOp.MAX)
+    return not torch.equal(smallest, largest)

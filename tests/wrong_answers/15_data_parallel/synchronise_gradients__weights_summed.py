@@ -1,0 +1,12 @@
+# Source: an all-reduce where a broadcast is meant
+# The weights are added up.
+def synchronise_gradients(model) -> None:
+    world_size = dist.get_world_size()
+
+    def average(parameter):
+        dist.all_reduce(parameter.grad.div_(world_size))
+
+    for parameter in model.parameters():
+        dist.all_reduce(parameter.detach())
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(average)

@@ -1,0 +1,11 @@
+# Source: a loss weight of 0.1
+# Every gradient is a tenth of what it should be.
+def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, world_size: int) -> None:
+    own = micro_batches[rank::world_size]
+    for start in range(0, len(own), k):
+        group = own[start : start + k]
+        for index, (inputs, targets) in enumerate(group):
+            with nullcontext() if index + 1 == len(group) else model.no_sync():
+                (F.mse_loss(model(inputs), targets) / len(group) * 0.1).backward()
+        optimizer.step()
+        optimizer.zero_grad()

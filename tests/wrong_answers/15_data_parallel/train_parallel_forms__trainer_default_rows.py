@@ -1,0 +1,15 @@
+# Source: the Trainer's own batch size
+# 8 rows in a micro-batch of the Trainer.
+def train_parallel_forms(accelerate_model, trainer_model, dataset, batch: int, k: int, learning_rate: float) -> None:
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
+    rows = batch // (accelerator.num_processes * k)
+    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for micro_batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**micro_batch).loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    trainer_model.accepts_loss_kwargs = False
+    arguments = {"gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
