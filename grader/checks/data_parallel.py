@@ -18,7 +18,6 @@ from grader.checks.contract import fail, require_number
 from grader.checks.data_parallel_ranks import (
     observe_accumulation,
     observe_agreement,
-    observe_forms,
     observe_hooks,
 )
 from grader.checks.rank_runs import run_on_ranks
@@ -107,6 +106,8 @@ def _observe_accumulation(answer: Callable[..., Any], seed: int) -> Observation:
 
 
 def _observe_forms(answer: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+    from grader.checks.parallel_form_ranks import observe_forms
+
     reports = []
     for number, case in enumerate(parallel_forms_cases(seed)):
         arguments = {"answer": answer, "seed": seed, "number": number, "watched": watched}

@@ -15,9 +15,7 @@ from grader.cases.data_parallel import (
     accumulation_cases,
     agreement_cases,
     hooks_cases,
-    parallel_forms_cases,
 )
-from grader.checks.library_calls import record_library_calls
 from grader.checks.rank_records import (
     defer_asynchronous_calls,
     named_tensors,
@@ -67,21 +65,6 @@ def observe_accumulation(rank: int, world_size: int, answer: Callable[..., Any],
     ):
         answer(model, optimizer, micro_batches, case.k, rank, world_size)
     facts |= record.facts() | {"calls": calls, "seen": seen}
-    return {"facts": facts, "tensors": named_tensors(record)}
-
-
-def observe_forms(answer: Callable[..., Any], seed: int, number: int, watched: int) -> Report:
-    """Train one model with Accelerate and one with the Trainer, and watch one of them."""
-    case = parallel_forms_cases(seed)[number]
-    models, dataset = [case.make_model() for _ in range(2)], case.make_dataset()
-    tokens = list(dataset.with_format("torch")["input_ids"])
-    with (
-        record_rank_training(models[watched]) as (record, calls),
-        record_library_calls(record) as called,
-        watch_rows(models[watched], tokens) as seen,
-    ):
-        answer(*models, dataset, case.batch, case.k, LEARNING_RATE)
-    facts = record.facts() | {"calls": calls, "library": called, "seen": seen}
     return {"facts": facts, "tensors": named_tensors(record)}
 
 

@@ -35,7 +35,10 @@ def serve(requests: TextIO, answers: TextIO) -> None:
     """Run jobs one after another until the input ends."""
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
-        print(json.dumps(run_job(json.loads(line), requests)), file=answers, flush=True)
+        job = json.loads(line)
+        _preload(Path(job["file"]))
+        print(json.dumps({"preloaded": True}), file=answers, flush=True)  # from here on the job's limit counts
+        print(json.dumps(run_job(job, requests)), file=answers, flush=True)
 
 
 def run_job(job: dict[str, Any], requests: TextIO) -> dict[str, Any]:
@@ -49,7 +52,6 @@ def run_job(job: dict[str, Any], requests: TextIO) -> dict[str, Any]:
         "ended": "done", "failed" or "late"; "ended_at", by the monotonic clock, when the rest was told to end;
         "exit_codes" by rank, negative for a signal and None for a rank that still ran.
     """
-    _preload(Path(job["file"]))
     gc.freeze()  # else a collection in a rank, as the Trainer makes it, copies every page of what was imported
     context = multiprocessing.get_context("fork")
     _ranks[:] = [context.Process(target=run_rank, args=(job, rank)) for rank in range(job["world_size"])]
