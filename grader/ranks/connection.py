@@ -24,6 +24,7 @@ class RankServer:
     def __init__(self) -> None:
         self.owner = os.getpid()
         self._stderr = tempfile.TemporaryFile()
+        self._unread = b""
         environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": _loopback()}
         environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # a fork would lose the thread
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
@@ -69,8 +70,8 @@ class RankServer:
 
     def _read_line(self, limit_seconds: float) -> dict[str, Any]:
         assert self._process.stdout, "the server was started with pipes"
-        text, deadline = b"", time.monotonic() + limit_seconds
-        while not text.endswith(b"\n"):
+        deadline = time.monotonic() + limit_seconds
+        while b"\n" not in self._unread:
             left = max(0.0, deadline - time.monotonic())
             if not select.select([self._process.stdout], [], [], left)[0]:
                 raise RuntimeError(f"the process of the ranks gave no answer within {limit_seconds:g} s")
@@ -80,8 +81,9 @@ class RankServer:
                 raise RuntimeError(
                     f"the process of the ranks ended: {self._stderr.read().decode(errors='replace')[-600:]}"
                 )
-            text += chunk
-        answer: dict[str, Any] = json.loads(text)
+            self._unread += chunk
+        line, _, self._unread = self._unread.partition(b"\n")
+        answer: dict[str, Any] = json.loads(line)
         return answer
 
 
