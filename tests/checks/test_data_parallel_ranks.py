@@ -49,7 +49,12 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     namespace["defer_asynchronous_calls"] = defer_asynchronous_calls
     linecache.cache["<ranks>"] = (len(CELL), None, CELL.splitlines(keepends=True), "<ranks>")
     exec(compile(CELL, "<ranks>", "exec", dont_inherit=True), namespace)
-    yield namespace
+    return namespace
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_process_stays() -> Any:
+    yield
     end_server()
 
 

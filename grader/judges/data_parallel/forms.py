@@ -44,11 +44,16 @@ def judge_data_parallel_trainer(observation: Observation, seed: int) -> Verdict:
 
 def _judge(observation: Observation, seed: int, form: str) -> Verdict:
     cases = parallel_forms_cases(seed)
+    for judge in (_judge_use, _judge_size):
+        for number, case in reversed(list(enumerate(cases))):  # the last one accumulates, so k shows
+            for facts in facts_of(observation, number, case.world_size):
+                verdict = judge(case, facts, form)
+                if verdict:
+                    return verdict
     for number, case in enumerate(cases):
         for rank, facts in enumerate(facts_of(observation, number, case.world_size)):
             tensors = tensors_of_rank(observation, number, rank)
-            verdict = _judge_use(case, facts, form) or _judge_size(case, facts, form)
-            verdict = verdict or _judge_rows(case, rank, facts, form)
+            verdict = _judge_rows(case, rank, facts, form)
             if verdict:
                 return verdict
             own = _own(case, rank)
