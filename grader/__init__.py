@@ -19,6 +19,15 @@ _HOMES = {
         "check_state_bytes",
         "check_state_count",
     ),
+    "grader.checks.collectives": (
+        "check_all_reduce_costs",
+        "check_butterfly_rounds",
+        "check_butterfly_sums",
+        "check_ring_average",
+        "check_ring_shards",
+        "check_ring_sums",
+        "check_ring_traffic",
+    ),
     "grader.checks.gradient_accumulation": (
         "check_accelerate_form",
         "check_accumulated_gradients",
@@ -40,6 +49,7 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
+    "grader.checks.look_at_ranks": ("look_at_ranks",),
     "grader.checks.mixed_precision": (
         "check_accelerate_bf16",
         "check_clipped_updates",
