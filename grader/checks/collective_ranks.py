@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,6 @@ from torch import Tensor
 
 from grader.ranks.collectives import CollectiveLog
 from grader.ranks.messages import Messages
-from grader.ranks.traffic import SEND
 
 RECEIVE_SECONDS = 8.0
 SENT_NOTHING = "had sent nothing"
@@ -27,13 +27,14 @@ def reduce_cases(rank: int, world_size: int, collective: Callable[..., Any], inp
 
     Returns:
         For each case "returned", None where it is no tensor; "type"; "is_input_kept"; "events", "unread_messages" and
-        "collectives" of this rank.
+        "collectives" of this rank; "first_numbers", of each message that it sent.
     """
     messages, seen = Messages(RECEIVE_SECONDS), []
     for tensors in inputs:
         tensor = tensors[rank].clone()
+        first_numbers: list[float | None] = []
         with CollectiveLog() as log:
-            value = _call(collective, tensor, messages)
+            value = _call(collective, tensor, messages, first_numbers)
         traffic = messages.settle()
         facts = {
             "returned": value if isinstance(value, Tensor) else None,
@@ -42,21 +43,21 @@ def reduce_cases(rank: int, world_size: int, collective: Callable[..., Any], inp
             "events": [list(event) for event in traffic.events],
             "unread_messages": traffic.unread_messages,
             "collectives": sorted({name for name, _, _ in log.events}),
+            "first_numbers": first_numbers,
         }
         seen.append(facts)
     return seen
 
 
-def _call(collective: Callable[..., Any], tensor: Tensor, messages: Messages) -> Any:
-    sent = []
-
+def _call(collective: Callable[..., Any], tensor: Tensor, messages: Messages, sent: list[float | None]) -> Any:
     def send(value: Tensor, destination: int) -> None:
         messages.send(value, destination)
-        sent.append(SEND)
+        first = float(value.flatten()[0]) if value.numel() else None
+        sent.append(first if first is not None and math.isfinite(first) else None)
 
     try:
         return collective(tensor, messages.rank, messages.world_size, send, messages.receive)
-    except TimeoutError as error:
+    except (TimeoutError, ConnectionError) as error:
         if not sent:
             error.args = (f"{error}, and rank {messages.rank} {SENT_NOTHING}",)
         raise

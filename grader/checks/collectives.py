@@ -61,7 +61,7 @@ def check_butterfly_rounds(all_reduce_butterfly: Callable[..., Any], seed: int) 
     try:
         run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", **arguments)
     except CheckFailed as told:
-        refused = [{"error": told.measured, "sent_messages": 0}]
+        refused = [{"error": f"no ValueError at once, but {told.measured}", "sent_messages": 0}]
     else:
         refused = run.returned
     return Observation({**observation.facts, "refused": refused}, observation.tensors)
@@ -114,8 +114,10 @@ def _observe(
         except CheckFailed as told:
             if not settings:
                 raise
+            sizes = " or ".join(dict.fromkeys(str(case.elements) for case in group))
+            measured = f"{told.measured}, on {world_size} rank{'s' if world_size > 1 else ''} with {sizes} elements"
             kept = {name: value for name, value in tensors.items() if int(name.partition(".")[0]) < len(settings)}
-            stop = [told.code, told.expected, told.measured, told.look_at]
+            stop = [told.code, told.expected, measured, told.look_at]
             return Observation({"settings": settings, "stopped": stop}, kept)
     return Observation({"settings": settings}, tensors)
 
@@ -126,9 +128,20 @@ def _run(collective: Callable[..., Any], exercise: str, world_size: int, cases: 
             reduce_cases, world_size, exercise, collective=collective, inputs=[case.inputs() for case in cases]
         )
     except CheckFailed as told:
-        if told.code == "message_never_came" and SENT_NOTHING in told.measured:
-            look_at = f"{told.look_at.partition(' (')[0]}: every rank waits here, so who sends first?"
+        place = told.look_at.partition(" (")[0]
+        if told.code in ("message_never_came", "raised_connection_error") and SENT_NOTHING in told.measured:
+            look_at = f"{place}: every rank waits here, so who sends first?"
             fail("received_before_sent", told.expected, told.measured, look_at)
+        if told.code == "raised_value_error" and "names itself" in told.measured:
+            fail(
+                "names_itself",
+                told.expected,
+                told.measured,
+                f"{place}: which distance or neighbour is the rank itself?",
+            )
+        if told.code == "raised_value_error" and "names rank" in told.measured:
+            look_at = f"{place}: for which distance is there no such rank?"
+            fail("names_no_rank", told.expected, told.measured, look_at)
         raise
 
 

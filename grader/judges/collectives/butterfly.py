@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.cases.collectives import butterfly_cases, unsupported_ranks
 from grader.judges.collectives.counts import digits_of
-from grader.judges.collectives.patterns import explain_pattern, judge_messages
+from grader.judges.collectives.patterns import OTHER_SIZE, explain_pattern, judge_unread, judge_waiting
 from grader.judges.collectives.runs import Run, describe, runs_of, stopped
 from grader.judges.collectives.sums import Explained, judge_equal_bits, judge_values
 from grader.observation import Observation
@@ -71,6 +71,8 @@ def _explain_missing(found: list[int], right: list[int], run: Run) -> Explained:
 
 def _explain_sent(run: Run) -> Explained | None:
     """Name what was sent or added wrongly where all partners are right."""
+    if run.largest_message() != run.tensor_bytes:
+        return OTHER_SIZE
     if not run.case.is_counting or run.ranks < 4:
         return None
     digits = digits_of(float(run.returned[0].flatten()[0]), run.ranks)
@@ -87,6 +89,9 @@ def _judge_run(run: Run) -> Verdict | None:
     expected = f"partners {right} apart, {len(right)} rounds, {describe(run.case)}"
     for rank in range(run.ranks):
         partners = sorted(rank ^ distance for distance in right)
+        if set(run.destinations(rank)) == set(partners) and len(run.destinations(rank)) > len(partners):
+            look_at = "each partner once: how often does a rank send in one round?"
+            return Verdict("message_repeated", expected, f"rank {rank} sent to {run.destinations(rank)}", look_at)
         if sorted(run.destinations(rank)) != partners or sorted(run.sources(rank)) != partners:
             code, look_at = explain_pattern(run)
             measured = f"rank {rank} sent to {run.destinations(rank)} and received from {run.sources(rank)}"
@@ -96,7 +101,7 @@ def _judge_run(run: Run) -> Verdict | None:
         look_at = "what is sent: recursive doubling sends the whole tensor in each round"
         measured = f"messages of {', '.join(map(str, sorted(sizes)))} bytes"
         return Verdict("tensor_not_whole", f"messages of {run.tensor_bytes} bytes", measured, look_at)
-    return judge_messages(run, len(right), expected)
+    return judge_unread(run) or judge_waiting(run, len(right), expected)
 
 
 def _judge_refusal(observation: Observation, seed: int) -> Verdict | None:

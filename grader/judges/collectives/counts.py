@@ -6,20 +6,21 @@ import torch
 from torch import Tensor
 
 from grader.cases.collectives.reductions import BASE
+from grader.judges.collectives.runs import COUNT_TOLERANCE
 
 Digits = list[int]
 
 
 def digits_of(value: float, ranks: int) -> Digits | None:
     """Return how often each rank is in a sum; None where the number is no sum of their numbers."""
-    if not 0 <= value < float(BASE**ranks) or value != int(value):
+    if not 0 <= value < float(BASE**ranks) or abs(value - round(value)) > COUNT_TOLERANCE:
         return None
-    return [int(value) // BASE**rank % BASE for rank in range(ranks)]
+    return [round(value) // BASE**rank % BASE for rank in range(ranks)]
 
 
 def say_count(value: float) -> str:
     """Write a number as hexadecimal digits where it is whole, the highest rank first."""
-    return f"{int(value):#x}" if value == int(value) and value >= 0 else f"{value:g}"
+    return f"{round(value):#x}" if value >= 0 and abs(value - round(value)) <= COUNT_TOLERANCE else f"{value:g}"
 
 
 def total_of(ranks: int) -> float:
@@ -52,7 +53,7 @@ def say_first_wrong(returned: list[Tensor], expected: list[Tensor], ranks: int) 
         flat, wanted = value.flatten().double(), right.flatten()
         if flat.shape != wanted.shape:
             return f"{len(flat)} elements on rank {rank}"
-        wrong = torch.nonzero(flat != wanted).flatten().tolist()
+        wrong = torch.nonzero(~((flat - wanted).abs() <= COUNT_TOLERANCE)).flatten().tolist()
         if wrong:
             number = float(flat[wrong[0]])
             digits = digits_of(number, ranks)

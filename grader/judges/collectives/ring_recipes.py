@@ -52,24 +52,32 @@ class RingRecipe:
             second_put=self.second_put + shift,
         )
 
-    def chunks(self, ranks: int) -> Chunks:
-        """Return what each rank holds at the end, where rank r gives 16**r."""
+    def run(self, ranks: int) -> tuple[Chunks, Chunks]:
+        """Return what each rank holds at the end, where rank r gives 16**r, and what it sent, in order."""
         held = [[BASE**rank] * ranks for rank in range(ranks)]
-        for step in range(ranks - 1 + self.first_steps):
-            _pass_on(held, self.first_send - self.stride * step, self.first_put - self.stride * step, self.first_adds)
-        for step in range(0 if self.second_steps is None else ranks - 1 + self.second_steps):
-            _pass_on(
-                held, self.second_send - self.stride * step, self.second_put - self.stride * step, self.second_adds
-            )
-        return held
+        sent: Chunks = [[] for _ in range(ranks)]
+        first_steps = ranks - 1 + self.first_steps
+        second_steps = 0 if self.second_steps is None else ranks - 1 + self.second_steps
+        for loop, steps in (
+            ((self.first_send, self.first_put, self.first_adds), first_steps),
+            (
+                (self.second_send, self.second_put, self.second_adds),
+                second_steps,
+            ),
+        ):
+            send, put, adds = loop
+            for step in range(steps):
+                _pass_on(held, sent, send - self.stride * step, put - self.stride * step, adds)
+        return held, sent
 
 
-def _pass_on(held: Chunks, send: int, put: int, adds: bool) -> None:
+def _pass_on(held: Chunks, sent: Chunks, send: int, put: int, adds: bool) -> None:
     ranks = len(held)
-    under_way = [held[rank][(rank + send) % ranks] for rank in range(ranks)]
+    for rank in range(ranks):
+        sent[rank].append(held[rank][(rank + send) % ranks])
     for rank in range(ranks):
         place = (rank + put) % ranks
-        held[rank][place] = under_way[rank - 1] + (held[rank][place] if adds else 0)
+        held[rank][place] = sent[rank - 1][-1] + (held[rank][place] if adds else 0)
 
 
 RIGHT = RingRecipe()
@@ -85,7 +93,8 @@ class RingMistake:
 
 
 _SECOND = "the second loop: it starts with the chunk that this rank finished last. Which number has it?"
-_SAME = "the number of the chunk: it has to change from step to step, so that a sum travels on"
+_STEPS = "the steps of both loops: for N ranks N - 1 each, and every rank has every chunk"
+_GROWS = "the first loop: what you add to at one step is what you send at the next, so that a sum travels on"
 MISTAKES = (
     RingMistake("second_half_missing", "each rank has finished one chunk: how do the others get it?"),
     RingMistake(
@@ -98,8 +107,9 @@ MISTAKES = (
         "the first loop: what is received is added to what is there",
         {"first_adds": False},
     ),
+    RingMistake("loop_too_long", _STEPS, {"first_steps": 1}),
+    RingMistake("loop_too_long", _STEPS, {"second_steps": 1}),
     RingMistake("first_half_too_short", "the steps of the first loop: for N ranks N - 1", {"first_steps": -1}),
-    RingMistake("first_half_too_long", "the steps of the first loop: for N ranks N - 1", {"first_steps": 1}),
     RingMistake("second_half_too_short", "the steps of the second loop: for N ranks N - 1", {"second_steps": -1}),
     RingMistake(
         "both_halves_too_short",
@@ -107,15 +117,11 @@ MISTAKES = (
         {"first_steps": -1, "second_steps": -1},
     ),
     RingMistake("unfinished_chunk_sent", _SECOND, {"second_send": 0, "second_put": -1}),
-    RingMistake(
-        "added_to_the_chunk_sent",
-        "the first loop: the chunk that comes from the left has another number than the one that you send",
-        {"first_put": 0},
-    ),
-    RingMistake("same_chunk_each_step", _SAME, {"stride": 0}),
+    RingMistake("sums_do_not_travel", _GROWS, {"first_put": 0}),
+    RingMistake("sums_do_not_travel", _GROWS, {"stride": 0}),
     RingMistake(
         "chunks_forward",
-        "the number of the chunk: what you add to now has to be what you send at the next step",
+        "the sign of the step in the number of a chunk: where does the chunk lie that has just been added to?",
         {"stride": -1},
     ),
 )
@@ -132,9 +138,9 @@ def recognise_ring(run: Run) -> RingMistake | None:
     held = torch.stack([value.flatten().double() for value in run.returned]).view(ranks, ranks, -1)
     if not bool((held == held[:, :, :1]).all()):
         return None
-    chunks = [[float(number) for number in row] for row in held[:, :, 0].tolist()]
+    seen = held[:, :, 0].round().long().tolist(), run.first_numbers
     for mistake, recipe in _recipes(ranks):
-        if any(recipe.shifted(shift).chunks(ranks) == chunks for shift in range(ranks)):
+        if any(recipe.shifted(shift).run(ranks) == seen for shift in range(ranks)):
             return mistake
     return None
 

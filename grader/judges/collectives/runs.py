@@ -14,6 +14,7 @@ from grader.observation import Observation
 from grader.ranks.traffic import RECEIVE, SEND, Traffic, count_rounds
 from grader.verdict import Verdict
 
+COUNT_TOLERANCE = 2.0**-10  # counts differ by 1 at least; dividing and multiplying again moves them far less
 ROUNDING = 2.0**-23  # float32: an addition errs by half of it at most, and a mean by one division more
 
 
@@ -27,6 +28,7 @@ class Run:
         traffic: What each rank sent and received.
         kept: Whether each rank's input was unchanged afterwards.
         collectives: Names of the library's collective operations that each rank called.
+        first_numbers: The first number of each message that each rank sent; None for an empty one.
     """
 
     case: ReductionCase
@@ -34,6 +36,7 @@ class Run:
     traffic: list[Traffic]
     kept: list[bool]
     collectives: list[list[str]]
+    first_numbers: list[list[float | None]]
 
     @property
     def ranks(self) -> int:
@@ -92,7 +95,8 @@ def _run(observation: Observation, number: int, case: ReductionCase) -> Run:
     ]
     returned = [observation.tensors[f"{number}.{rank}"] for rank in range(case.world_size)]
     kept = [rank["is_input_kept"] is True for rank in ranks]
-    return Run(case, returned, traffic, kept, [list(map(str, rank["collectives"])) for rank in ranks])
+    collectives = [list(map(str, rank["collectives"])) for rank in ranks]
+    return Run(case, returned, traffic, kept, collectives, [list(rank["first_numbers"]) for rank in ranks])
 
 
 def stopped(observation: Observation) -> Verdict | None:
@@ -111,8 +115,8 @@ def differs(value: Tensor, reference: Tensor, limit: float) -> bool:
 
 
 def rounding_of(case: ReductionCase) -> float:
-    """Return how far rounding may move an element of a sum: not at all for counts, which float64 holds exactly."""
-    return 0.0 if case.is_counting else case.world_size * ROUNDING * float(case.inputs().abs().sum(0).max())
+    """Return how far rounding may move an element of a sum."""
+    return COUNT_TOLERANCE if case.is_counting else case.world_size * ROUNDING * float(case.inputs().abs().sum(0).max())
 
 
 def have_equal_bits(tensors: Sequence[Tensor]) -> bool:

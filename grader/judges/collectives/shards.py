@@ -16,7 +16,7 @@ def judge_ring_shards(observation: Observation, seed: int) -> Verdict:
     """Compare the chunk of every rank, and what was sent for it."""
     runs = runs_of(observation, shard_cases(seed))
     wrong = judge_values(runs, _explain, expect=shards, what="chunk of the sum that has the rank's number")
-    wrong = wrong or stopped(observation) or next(filter(None, map(_judge_run, runs)), None)
+    wrong = wrong or next(filter(None, map(_judge_run, runs)), None) or stopped(observation)
     if wrong:
         return wrong
     first = runs[0]
@@ -48,8 +48,6 @@ def _explain(run: Run) -> Explained | None:
         return "whole_tensor_returned", "what is returned: one chunk, that of the rank's number, and nothing else"
     if any(value.dim() != 1 for value in run.returned):
         return "chunk_not_flat", "the shape of what is returned: a chunk of the flattened tensor has one dimension"
-    if run.case.is_counting:
-        return None
     for shift, who in ((1, "right"), (-1, "left")):
         if all(not differs(run.returned[rank], wanted[(rank + shift) % ranks], limit) for rank in range(ranks)):
             return "neighbours_chunk", f"each rank ends with the chunk of its {who} neighbour: where does it start?"

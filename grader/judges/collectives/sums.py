@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from grader.cases.collectives import ReductionCase
+from grader.cases.collectives.reductions import BASE
 from grader.judges.collectives.counts import digits_of, say_count, say_first_wrong, total_of
-from grader.judges.collectives.runs import Run, describe, differs, have_equal_bits, rounding_of
+from grader.judges.collectives.runs import COUNT_TOLERANCE, Run, describe, differs, have_equal_bits, rounding_of
 from grader.verdict import UNRECOGNISED, Verdict
 
 Explained = tuple[str, str]  # code, look at
@@ -72,7 +73,7 @@ def _library(run: Run) -> Verdict:
 
 def _expected(run: Run, wanted: list[Tensor], what: str) -> str:
     where = f"the {what} on each of {describe(run.case)}"
-    if run.case.is_counting and what == "sum":
+    if run.case.is_counting:
         return f"{where}: {say_count(total_of(run.ranks))}, where rank r gives 16**r"
     return where
 
@@ -94,12 +95,13 @@ def explain_counts(run: Run, wanted: list[Tensor]) -> Explained | None:
         return None
     values = torch.cat([value.flatten().double() for value in run.returned])  # rank after rank
     rights = torch.cat([right.flatten() for right in wanted])
+    is_right = (values - rights).abs() <= COUNT_TOLERANCE
     found = _explain_whole(run, values, rights)
     if not found and len(values) == run.ranks * run.case.elements:
-        found = _explain_places(run, (values == rights).view(run.ranks, -1))
+        found = _explain_places(run, is_right.view(run.ranks, -1))
     if found:
         return found
-    digits = [digits_of(number, run.ranks) for number in set(values[values != rights].tolist())]
+    digits = [digits_of(number, run.ranks) for number in set(values[~is_right].tolist())]
     if any(one is None for one in digits):
         return "not_a_sum", "what is added to what: these numbers are no sum of what the ranks gave"
     known = [one for one in digits if one is not None]
@@ -112,12 +114,13 @@ def explain_counts(run: Run, wanted: list[Tensor]) -> Explained | None:
 
 
 def _explain_whole(run: Run, values: Tensor, rights: Tensor) -> Explained | None:
-    if torch.equal(values, run.case.inputs().flatten().double()):
+    own = [torch.full_like(value.flatten().double(), BASE**rank) for rank, value in enumerate(run.returned)]
+    if torch.equal(values, torch.cat(own)):
         return "own_tensor_returned", "what your function returns: each rank still has what it began with"
     ratios = values / rights
-    if len(ratios) and bool((ratios == ratios[0]).all()):
+    if len(ratios) and bool(((ratios - ratios[0]).abs() <= 1e-9).all()):
         ratio = float(ratios[0])
-        if ratio == 1 / run.ranks:
+        if abs(ratio * run.ranks - 1) <= 1e-9:
             return "mean_for_sum", "a division by the number of ranks: a sum is asked for"
         return "scaled", f"every number is {ratio:g} times the right one: where does this factor come from?"
     return None
