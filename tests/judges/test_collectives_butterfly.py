@@ -51,6 +51,7 @@ def test_doubling_passes_in_any_order_of_distances(distances, seed):
         ("round_too_many", butterfly(lambda ranks: list(range(1, ranks)))),
         ("own_tensor_sent", butterfly(sends_own=True)),
         ("overwritten", butterfly(adds=False)),
+        ("own_tensor_returned", butterfly(finish=lambda total, tensor: tensor.clone())),
         ("mean_for_sum", butterfly(finish=lambda total, tensor: total / 8)),
         ("scaled", butterfly(finish=lambda total, tensor: 2 * total)),
         ("input_changed", butterfly(finish=lambda total, tensor: tensor.copy_(total))),

@@ -136,6 +136,20 @@ def changing_its_input(tensor, rank, world_size, send, receive):
     return total
 
 
+def returning_another_list(tensor, rank, world_size, send, receive):
+    """Replace chunks in a list, and return the tensor whose views they were."""
+    total = tensor.clone()
+    chunks = list(total.view(-1).tensor_split(world_size))
+    for step in range(2 * (world_size - 1)):
+        send(chunks[(rank - step) % world_size], (rank + 1) % world_size)
+        received, place = receive((rank - 1) % world_size), (rank - step - 1) % world_size
+        if step < world_size - 1:
+            chunks[place] += received
+        else:
+            chunks[place] = received
+    return total
+
+
 def turning_left(tensor, rank, world_size, send, receive):
     last = world_size - 1
     return shaped(ring())(
@@ -153,6 +167,7 @@ def turning_left(tensor, rank, world_size, send, receive):
         ("messages_unread", with_a_last_word),
         ("input_changed", changing_its_input),
         ("ring_reversed", turning_left),
+        ("others_chunks_not_put_in", returning_another_list),
     ],
 )
 def test_what_is_no_ring_of_chunks_is_named(code, collective, seed):

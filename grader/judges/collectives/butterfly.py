@@ -77,6 +77,8 @@ def _explain_sent(run: Run) -> Explained | None:
         return None
     digits = digits_of(float(run.returned[0].flatten()[0]), run.ranks)
     direct = [int(rank in (0, *distances_of(run.ranks))) for rank in range(run.ranks)]
+    if digits and all(count == (rank == 0) for rank, count in enumerate(digits)):
+        return None  # rank 0 has its own number: nothing was added
     if digits == direct:
         return "own_tensor_sent", "what is sent in the second round: your own tensor, or all that you hold by then?"
     if digits and sum(digits) == 1:

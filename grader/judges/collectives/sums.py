@@ -122,6 +122,9 @@ def _explain_whole(run: Run, values: Tensor, rights: Tensor) -> Explained | None
         ratio = float(ratios[0])
         if abs(ratio * run.ranks - 1) <= 1e-9:
             return "mean_for_sum", "a division by the number of ranks: a sum is asked for"
+        digits = digits_of(float(values[0]), run.ranks)
+        if digits and len(set(digits)) > 1:
+            return None  # some ranks are in it and others are not
         return "scaled", f"every number is {ratio:g} times the right one: where does this factor come from?"
     return None
 
@@ -134,6 +137,9 @@ def _explain_places(run: Run, is_right: Tensor) -> Explained | None:
         if len(ranks) == 1:
             return "only_one_rank_knows", f"rank {ranks[0]} alone has the result: how do the others get it?"
         return "some_ranks_know", f"ranks {ranks} have the result and the others do not: what do they do otherwise?"
+    if run.ranks > 2 and bool((is_right.sum(0) == 1).all()) and bool(is_right.any(1).all()):
+        look_at = "each rank has a share of the sums: are chunks that come in later put into what you return?"
+        return "others_chunks_not_put_in", look_at
     even = run.case.elements // run.ranks * run.ranks
     if even and even < run.case.elements and is_right[:, :even].all():
         return "rest_left_out", "the last elements: the length is no multiple of the number of ranks"
