@@ -20,6 +20,7 @@ from grader.cases.adamw import (
     decay_forms_cases,
     state_cases,
 )
+from grader.checks.adamw_records import OwnStepRecord, refuse_step_of_torch
 from grader.checks.backward_records import record_backward
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
@@ -28,7 +29,7 @@ from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
-from grader.checks.step_records import StepRecord, copies, observe_steps, on_device
+from grader.checks.step_records import copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory
 from grader.observation import Observation
@@ -36,6 +37,7 @@ from grader.testbed.own_optimizer import OwnOptimizer
 
 UPDATE_PARAMETERS = ("weight", "gradient", "state", "lr", "betas", "eps")
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
+BY_HAND = "AdamW written by hand"
 LINES_OF_ADAM = "the lines of the update: both moments, their correction, the step"
 
 
@@ -58,7 +60,7 @@ def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observatio
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [weight.to(lesson_device()) for weight in case.make_weights()]
         states: list[dict[str, Any]] = [{} for _ in weights]
-        recorder = StepRecord(weights)
+        recorder = OwnStepRecord(weights)
         for step in range(1, STEPS + 1):
             gradients = on_device(case.gradients(step))
             kept = copies(gradients)
@@ -77,22 +79,23 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
 
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [torch.nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
-        options = zip(case.learning_rates, case.decays, strict=True)
         groups = [
-            {"params": [weights[index] for index in case.members(group)], "lr": rate, "weight_decay": decay}
-            for group, (rate, decay) in enumerate(options)
+            {"params": [weights[index] for index in case.members(group)], **case.options(group, 1)}
+            for group in range(len(case.decays))
         ]
-        optimizer = OwnOptimizer(adamw_step, groups, betas=case.betas, eps=case.eps)
-        recorder = StepRecord(weights)
+        optimizer = OwnOptimizer(adamw_step, groups)
+        recorder = OwnStepRecord(weights)
         for step in range(1, STEPS + 1):
             gradients = on_device(case.gradients(step))
             kept = copies(gradients)
-            for number, group in enumerate(optimizer.param_groups):
-                group["lr"] = case.learning_rate(number, step)
+            options = [case.options(group, step) for group in range(len(case.decays))]
+            for group, own in zip(optimizer.param_groups, options, strict=True):
+                group.update(own)
             for weight, gradient in zip(weights, gradients, strict=True):
                 weight.grad = gradient
-            with refuse_optimizers("AdamW written by hand", LINES_OF_ADAM):
+            with refuse_optimizers(BY_HAND, LINES_OF_ADAM), refuse_step_of_torch(BY_HAND, LINES_OF_ADAM):
                 optimizer.step()
+            recorder.note_parameters(optimizer.param_groups, options, kept)
             recorder.note(gradients, kept)
         states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
         return recorder.facts(states), recorder.rows()
