@@ -21,9 +21,9 @@ from grader.cases.adamw import (
     state_cases,
 )
 from grader.checks.adamw_records import OwnStepRecord, refuse_step_of_torch
-from grader.checks.backward_records import record_backward
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
+from grader.checks.hook_records import record_hooks, watch_registrations
 from grader.checks.library_calls import record_library_calls
 from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
@@ -111,10 +111,11 @@ def check_adam_in_backward(step_in_backward: Callable[..., Any], seed: int) -> O
         model = case.make_model().to(lesson_device())
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         rows = []
-        with record_backward(model) as record:
-            step_in_backward(model, record.noting(case.make_optimizer))
+        with record_hooks(model) as record:
+            with watch_registrations(record):
+                step_in_backward(model, record.noting(case.make_optimizer))
             for batch in case.make_batches():
-                record.run_backward(model(batch.to(lesson_device())).square().mean())
+                record.run_backward(case.loss(model(batch.to(lesson_device()))))
                 rows.append(torch.cat([parameter.detach().flatten() for parameter in trained]))
         settings.append(record.facts())
         tensors[f"{number}.weights"] = torch.stack(rows).cpu()
@@ -126,8 +127,9 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
     """Measure the peak of one backward that updates."""
     case = backward_peak_case(seed)
     model, inputs = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device())
-    with record_backward(model) as record:
-        step_in_backward(model, record.noting(case.make_optimizer))
+    with record_hooks(model) as record:
+        with watch_registrations(record):
+            step_in_backward(model, record.noting(case.make_optimizer))
 
         def step() -> None:
             record.run_backward(model(inputs).square().mean())
@@ -137,7 +139,7 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
         except ValueError as error:
             if "more memory" not in str(error):
                 raise
-            fail("memory_kept", "no tensor kept after the call", str(error), "what your hooks keep: lists, closures")
+            fail(*record.explain_kept(error))
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 

@@ -134,7 +134,7 @@ def adamw_cases(seed: int) -> tuple[UpdateCase, ...]:
         GroupsCase(
             shapes=((tall, wide), (wide,), (2, tall), (tall,), (wide, tall), (tall + 1,)),
             groups=(0, 1, 0, 1, 0, 1),
-            learning_rates=(draw.choice((0.04, 0.05)), draw.choice((0.02, 0.03))),
+            learning_rates=(draw.choice((0.04, 0.05)), draw.choice((0.015, 0.03))),
             decays=(0.4, 0.1),
             betas=(0.9, 0.95),
             eps=0.05,
