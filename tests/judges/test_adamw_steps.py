@@ -99,6 +99,8 @@ def test_state_is_judged_by_its_size() -> None:
         assert judge_adam_updates(observe(cases, RIGHT, **facts), 0).code == code
     observation = observe(adamw_cases(0), RIGHT)
     observation.facts["settings"][2]["state_entries"][2] = 1
+    assert judge_adamw_steps(observation, 0).code == "count_without_gradient"
+    observation.facts["settings"][2]["state_elements"][2] = 12
     assert judge_adamw_steps(observation, 0).code == "state_without_gradient"
 
 

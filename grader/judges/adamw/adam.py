@@ -73,9 +73,10 @@ def _judge_state(case: UpdateCase, facts: Mapping[str, Any]) -> Verdict | None:
         measured = f"{elements} numbers in tensors of its state"
         if not is_updated and facts["state_entries"][index]:
             look_at = "when the state is made: a tensor that never has a gradient needs none"
-            if not elements:
-                measured = f"{facts['state_entries'][index]} entries of its state"
-            return Verdict("state_without_gradient", kept, measured, look_at)
+            if elements:
+                return Verdict("state_without_gradient", kept, measured, look_at)
+            measured = f"{facts['state_entries'][index]} entries in its state"
+            return Verdict("count_without_gradient", kept, measured, "which lines stand before the skip")
         if elements < least:
             look_at = "where the moments are kept: the state that your function is handed is what a checkpoint saves"
             return Verdict("moments_kept_elsewhere", kept, measured, look_at)

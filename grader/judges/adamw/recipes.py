@@ -20,7 +20,8 @@ class Recipe:
     Attributes:
         first: How the first moment is updated: "mean", "sum", "swapped" or "none".
         second: How the second moment is updated: as the first, or "of_mean", "without_square", "unsquared", "total".
-        first_correction: Of the first moment: "power", "once", "none", "product", "multiplied" or "power_alone".
+        first_correction: Of the first moment: "power", "once", "none", "product", "multiplied", "power_alone",
+            or "running": 1 minus the product of the betas of all steps, which differs where betas change.
         second_correction: Of the second moment: as the first, or "after_root".
         keeps: What the state keeps: "moments", "corrected" ones, "corrected_first" or "corrected_second" alone, the
             second moment "rooted", or "none" of them.
@@ -88,6 +89,7 @@ class Recipe:
 
 
 RIGHT = Recipe()
+RUNNING_SHARES = Recipe(first_correction="running", second_correction="running")
 
 
 def simulate(case: UpdateCase, index: int, recipe: Recipe) -> Iterator[Tensor]:
@@ -108,6 +110,7 @@ class _Walk:
         self.weight = case.make_weights()[index].double()
         self.first, self.second = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         self.own_steps = 0
+        self.left = (1.0, 1.0)  # the products of the betas of all steps
         self.options: dict[str, Any] = {}
 
     def take(self, step: int) -> Tensor:
@@ -182,13 +185,14 @@ class _Walk:
     def _direction(self, gradient: Tensor, clock: int) -> Tensor:
         recipe, old = self.recipe, (self.first, self.second)
         beta1, beta2 = (self.options["betas"][place] for place in recipe.betas)
+        self.left = (self.left[0] * beta1, self.left[1] * beta2)
         self.first = _moment(self.first, gradient, beta1, recipe.first)
         if recipe.rule != "adam":
             return {"sgd": gradient, "momentum": self.first, "still": 0 * gradient}[recipe.rule]
         square = {"of_mean": self.first**2, "without_square": gradient.abs(), "unsquared": gradient}
         self.second = _moment(self.second, square.get(recipe.second, gradient**2), beta2, recipe.second)
-        first_divisor = _correction(beta1, clock, recipe.first_correction)
-        second_divisor = _correction(beta2, clock, recipe.second_correction)
+        first_divisor = _correction(beta1, clock, recipe.first_correction, self.left[0])
+        second_divisor = _correction(beta2, clock, recipe.second_correction, self.left[1])
         if not first_divisor or not second_divisor:
             return torch.full_like(gradient, torch.nan)
         moments = old if recipe.reads == "old" else (self.first, self.second)
@@ -240,9 +244,9 @@ def _clipped(gradient: Tensor, clip: str) -> Tensor:
     return gradient / gradient.norm().clamp(min=1) if clip == "norm" else gradient
 
 
-def _correction(beta: float, clock: int, kind: str) -> float:
+def _correction(beta: float, clock: int, kind: str, left: float) -> float:
     divisors: dict[str, float] = {"power": 1 - beta**clock, "once": 1 - beta, "product": 1 - beta * clock}
     if kind == "multiplied":
         return 1 / (1 - beta**clock)
-    divisors["power_alone"] = beta**clock
+    divisors |= {"power_alone": beta**clock, "running": 1 - left}
     return divisors.get(kind, 1.0)
