@@ -20,7 +20,7 @@ from grader.cases.adamw import (
     decay_forms_cases,
     state_cases,
 )
-from grader.checks.adamw_records import OwnStepRecord, refuse_step_of_torch
+from grader.checks.adamw_records import OwnStepRecord, record_constants, refuse_step_of_torch
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.hook_records import record_hooks, watch_registrations
@@ -29,6 +29,7 @@ from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
+from grader.checks.state_records import copy_of_state, is_as_before, is_state_as_before, record_moves, require_count
 from grader.checks.step_records import copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory
@@ -48,7 +49,12 @@ def check_state_bytes(predict_optimizer_state: Callable[..., Any], seed: int) ->
     look_at = "the rule of the optimizer: what of it is needed again at the next step?"
     for case in state_cases(seed):
         with refuse_optimizers("a prediction, from the parameters and the name of the optimizer", look_at):
-            answer = predict_optimizer_state(case.make_parameters(), case.optimizer)
+            parameters = case.make_parameters()
+            handed_over = list(parameters)
+            answer = predict_optimizer_state(handed_over, case.optimizer)
+        if not is_as_before(handed_over, parameters, [kind.is_trained for kind in case.tensors]):
+            look_at = "a line that changes what it counts: pop, del, requires_grad_, an assignment to .grad"
+            fail("parameters_changed", "the parameters as they were", "another list, or other parameters", look_at)
         predicted.append(require_number(answer, "the state in bytes"))
     return Observation({"predicted_bytes": predicted})
 
@@ -158,20 +164,19 @@ def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -
 @make_check("count_state", ("optimizer",))
 def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation:
     """Have the state of four optimizers counted. They are on the CPU, also where there is a CUDA device."""
-    counted, copied_bytes = [], []
+    counted, copied_bytes, is_changed, moves = [], [], [], []
     for case in count_cases(seed):
         optimizer = case.make_optimizer()
+        before = copy_of_state(optimizer)
         with refuse_count():
-            answer = count_state(optimizer)
-            if not isinstance(answer, tuple | list) or len(answer) != 2:
-                found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
-                code = "returned_none" if answer is None else "no_pair"
-                fail(code, "two numbers: elements, bytes", found, "what your function returns")
-            elements = require_number(answer[0], "the elements")
-            counted.append([elements, require_number(answer[1], "the bytes")])
+            with record_moves() as moved:
+                counted.append(require_count(count_state(optimizer)))
+            is_changed.append(not is_state_as_before(optimizer, before))
             peak = measure_peak_memory(partial(count_state, optimizer), optimizer=optimizer, device="cpu")
         copied_bytes.append(peak.above_entry_bytes)
-    return Observation({"counted": counted, "copied_bytes": copied_bytes})
+        moves.append(moved)
+    facts = {"counted": counted, "copied_bytes": copied_bytes, "is_changed": is_changed, "moves": moves}
+    return Observation(facts)
 
 
 def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
@@ -179,13 +184,15 @@ def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched:
     tensors: dict[str, Tensor] = {}
     for number, case in enumerate(decay_forms_cases(seed)):
         models = [case.make_model().to(lesson_device()) for _ in range(2)]
+        constants: list[dict[str, Any]] = []
         with (
             record_training(models[watched]) as record,
             record_library_calls(record) as called,
             record_options(models[watched]) as options,
+            record_constants(constants, list(models[watched].parameters())),
         ):
             train_decay_forms(*models, case.make_dataset(), case.rows, case.learning_rate, case.weight_decay)
-        settings.append(record.facts() | {"options": options})
+        settings.append(record.facts() | {"options": options, "constants": constants})
         calls.append(called)
         tensors |= record.tensors(str(number))
     return Observation({"settings": settings, "calls": calls}, tensors)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.checks.contract import fail
 from grader.checks.step_records import StepRecord
@@ -91,7 +92,7 @@ def record_constants(optimizers: list[dict[str, Any]], parameters: Sequence[Tens
             constants = {"betas": [float(beta) for beta in group.get("betas", ())]}
             optimizers.append(constants | {"eps": float(eps) if isinstance(eps, float) else 0.0})
 
-    handle = torch.optim.optimizer.register_optimizer_step_pre_hook(before_update)
+    handle = register_optimizer_step_pre_hook(before_update)
     try:
         yield
     finally:
