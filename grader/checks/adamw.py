@@ -29,7 +29,8 @@ from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
-from grader.checks.state_records import copy_of_state, is_as_before, is_state_as_before, record_moves, require_count
+from grader.checks.state_records import copy_of_state, is_as_before, is_state_as_before,
+    is_state_emptied, record_moves, require_count
 from grader.checks.step_records import copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory
@@ -164,7 +165,7 @@ def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -
 @make_check("count_state", ("optimizer",))
 def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation:
     """Have the state of four optimizers counted. They are on the CPU, also where there is a CUDA device."""
-    counted, copied_bytes, is_changed, moves = [], [], [], []
+    counted, copied_bytes, is_changed, is_emptied, moves = [], [], [], [], []
     for case in count_cases(seed):
         optimizer = case.make_optimizer()
         before = copy_of_state(optimizer)
@@ -172,10 +173,12 @@ def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation
             with record_moves() as moved:
                 counted.append(require_count(count_state(optimizer)))
             is_changed.append(not is_state_as_before(optimizer, before))
+            is_emptied.append(is_state_emptied(optimizer, before))
             peak = measure_peak_memory(partial(count_state, optimizer), optimizer=optimizer, device="cpu")
         copied_bytes.append(peak.above_entry_bytes)
         moves.append(moved)
-    facts = {"counted": counted, "copied_bytes": copied_bytes, "is_changed": is_changed, "moves": moves}
+    facts = {"counted": counted, "copied_bytes": copied_bytes, "moves": moves}
+    facts |= {"is_changed": is_changed, "is_emptied": is_emptied}
     return Observation(facts)
 
 

@@ -25,12 +25,20 @@ def copy_of_state(optimizer: torch.optim.Optimizer) -> State:
     }
 
 
+def is_state_emptied(optimizer: torch.optim.Optimizer, before: State) -> bool:
+    """Tell whether entries of a state are gone."""
+    left = {id(parameter): set(state) for parameter, state in optimizer.state.items()}
+    return any(set(entries) - left.get(key, set()) for key, entries in before.items())
+
+
 def is_state_as_before(optimizer: torch.optim.Optimizer, before: State) -> bool:
     """Tell whether a state holds the same entries as when `before` was made, with the same values."""
-    if {id(parameter) for parameter in optimizer.state} != set(before):
+    if {id(parameter) for parameter in optimizer.state if optimizer.state[parameter]} != {
+        k for k in before if before[k]
+    }:
         return False
     for parameter, state in optimizer.state.items():
-        kept = before[id(parameter)]
+        kept = before.get(id(parameter), {})
         if set(state) != set(kept) or any(state[name] is not entry for name, (entry, _) in kept.items()):
             return False
         if any(isinstance(entry, Tensor) and not torch.equal(entry, copy) for entry, copy in kept.values()):

@@ -51,12 +51,18 @@ def test_a_small_miss_is_told_in_bytes() -> None:
 
 def judge_counts(count, seed: int, copied_bytes: int = 0, **facts):
     counted = [list(count(leaves_of(case))) for case in count_cases(seed)]
-    clean = {"copied_bytes": [copied_bytes] * 4, "is_changed": [False] * 4, "moves": [[]] * 4}
+    clean = {
+        "copied_bytes": [copied_bytes] * 4,
+        "is_changed": [False] * 4,
+        "is_emptied": [False] * 4,
+        "moves": [[]] * 4,
+    }
     return judge_state_count(Observation({"counted": counted} | clean | facts), seed)
 
 
 def test_a_count_leaves_the_state_as_it_is_and_where_it_is() -> None:
     assert judge_counts(right, 0, is_changed=[False, True, False, False]).code == "state_changed"
+    assert judge_counts(right, 0, is_emptied=[True] * 4).code == "state_emptied"
     assert judge_counts(right, 0, moves=[["cpu"], [], [], []]).code == "state_moved"
 
 

@@ -24,6 +24,7 @@ class Leaves:
     parameters: tuple[Tensor, ...] = ()
     is_stepped: bool = True
     is_packed: bool = False
+    of_first_group: tuple[Tensor, ...] = ()
 
 
 def leaves_of(case: CountCase) -> Leaves:
@@ -32,8 +33,10 @@ def leaves_of(case: CountCase) -> Leaves:
     leaves = list(leaves_in([list(state.values()) for state in optimizer.state.values()]))
     tensors = tuple(leaf for leaf in leaves if isinstance(leaf, Tensor))
     parameters = tuple(parameter for group in optimizer.param_groups for parameter in group["params"])
+    states = [optimizer.state.get(parameter, {}) for parameter in optimizer.param_groups[0]["params"]]
+    first = tuple(leaf for leaf in leaves_in(states) if isinstance(leaf, Tensor))
     numbers = tuple(leaf for leaf in leaves if isinstance(leaf, int | float))
-    return Leaves(tensors, numbers, parameters, bool(optimizer.state), case.kind == "packed")
+    return Leaves(tensors, numbers, parameters, bool(optimizer.state), case.kind == "packed", first)
 
 
 def right(leaves: Leaves) -> Size:
@@ -125,6 +128,10 @@ def _names_of_torch(leaves: Leaves) -> Size:
     return (0, 0) if leaves.is_packed else right(leaves)
 
 
+def _first_group(leaves: Leaves) -> Size:
+    return right(Leaves(leaves.of_first_group))
+
+
 def _floating(leaves: Leaves) -> Size:
     return right(Leaves(tuple(tensor for tensor in leaves.tensors if tensor.is_floating_point())))
 
@@ -183,6 +190,7 @@ KNOWN: tuple[tuple[str, Callable[[Leaves], Size], str], ...] = (
         _names_of_torch,
         "names of entries: another optimizer has others, so go through all of them",
     ),
+    ("first_group_only", _first_group, "the groups: an optimizer may have several, and its state holds those of all"),
     ("integers_left_out", _floating, "entries of integers: quantized moments are state too"),
     ("parameters_added", _parameters_too, "the parameters: they are no state, count what is kept beside them"),
     ("formula_for_all", _formula, "a formula for AdamW: count the tensors that are there"),

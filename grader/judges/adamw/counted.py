@@ -17,9 +17,12 @@ COPIED = "a tensor knows its size: which line makes a new one of it?"
 def judge_state_count(observation: Observation, seed: int) -> Verdict:
     """Compare elements and bytes of every state, and tell copies."""
     cases = count_cases(seed)
+    if any(observation.facts["is_emptied"]):
+        look_at = "a line that removes entries: clear(), pop(), del. An optimizer without its state starts anew"
+        return Verdict("state_emptied", "the state as it was", "entries that are gone after the count", look_at)
     for case, is_changed in zip(cases, observation.facts["is_changed"], strict=True):
         if is_changed:
-            look_at = "a line that changes the optimizer: counting only reads. step(), clear() and pop() do more"
+            look_at = "a line that changes the optimizer: counting only reads, and step() does more"
             expected = f"the state of {_NAMES[case.kind]} as it was"
             return Verdict("state_changed", expected, "another state after the count", look_at)
     answers = [(float(elements), float(size)) for elements, size in observation.facts["counted"]]
