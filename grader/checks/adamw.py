@@ -29,8 +29,14 @@ from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
-from grader.checks.state_records import copy_of_state, is_as_before, is_state_as_before,
-    is_state_emptied, record_moves, require_count
+from grader.checks.state_records import (
+    copy_of_state,
+    is_as_before,
+    is_state_as_before,
+    is_state_emptied,
+    record_moves,
+    require_count,
+)
 from grader.checks.step_records import copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory

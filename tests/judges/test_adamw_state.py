@@ -49,7 +49,7 @@ def test_a_small_miss_is_told_in_bytes() -> None:
     assert judge_predictions(replace(RIGHT, counter_bytes=8), 0).measured.endswith("416 bytes too many")
 
 
-def judge_counts(count, seed: int, copied_bytes: int = 0, **facts):
+def judge_counts(count, seed: int, copied_bytes: int | list[int] = 0, **facts):
     counted = [list(count(leaves_of(case))) for case in count_cases(seed)]
     clean = {
         "copied_bytes": [copied_bytes] * 4,
@@ -64,6 +64,10 @@ def test_a_count_leaves_the_state_as_it_is_and_where_it_is() -> None:
     assert judge_counts(right, 0, is_changed=[False, True, False, False]).code == "state_changed"
     assert judge_counts(right, 0, is_emptied=[True] * 4).code == "state_emptied"
     assert judge_counts(right, 0, moves=[["cpu"], [], [], []]).code == "state_moved"
+
+
+def test_copies_of_strided_state_are_named() -> None:
+    assert judge_counts(right, 0, copied_bytes=[0, 96, 0, 0]).code == "strided_state_copied"
 
 
 def test_copies_that_spoil_the_count_are_named() -> None:
