@@ -52,7 +52,7 @@ def test_a_small_miss_is_told_in_bytes() -> None:
 def judge_counts(count, seed: int, copied_bytes: int | list[int] = 0, **facts):
     counted = [list(count(leaves_of(case))) for case in count_cases(seed)]
     clean = {
-        "copied_bytes": [copied_bytes] * 4,
+        "copied_bytes": [copied_bytes] * 4 if isinstance(copied_bytes, int) else copied_bytes,
         "is_changed": [False] * 4,
         "is_emptied": [False] * 4,
         "moves": [[]] * 4,
