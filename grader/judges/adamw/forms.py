@@ -18,6 +18,7 @@ from grader.verdict import PASSED, Verdict
 
 # Fused AdamW differs from the loop over tensors by rounding: by up to 1e-4 of the movement after five updates.
 TOLERANCE = 1e-3
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # of torch.optim.AdamW and of the Trainer
 
 LOOK_AT = TRAINER_DEFAULTS | {
     "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
@@ -25,8 +26,10 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
     "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
     "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
-    "accelerate_decay_zero": "where the weight_decay of your groups comes from: 0.0 for all leaves no difference",
-    "accelerate_no_update": "whose parameters the optimizer holds",
+    "trainer_other_gradient": "which rows enter which update: train_sampling_strategy, or a dataset that is changed",
+    "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
+    "accelerate_no_update": "whose parameters the optimizer holds: it steps, and none of this model's moves",
+    "accelerate_other_gradient": "which rows enter which update: in order, without shuffle",
 }
 
 
@@ -75,14 +78,45 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = decay_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        verdict = _judge_loop(case, facts, observation.facts["calls"][index], form)
+        verdict = (
+            verdict or judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        )
         verdict = verdict or _judge_movement(case, tensors, facts)
         if verdict:
-            return name_form(verdict, form, LOOK_AT)
+            return _in_batches(name_form(verdict, form, LOOK_AT))
         furthest = max(furthest, _distance(case, tensors))
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with two groups, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_loop(case: DecayFormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
+    """Judge how the batches are walked through, before any gradient is compared."""
+    steps = max(calls["trainer"] if form == "trainer" else calls["backward"], default=1)
+    if steps > 1:
+        look_at = "gradient_accumulation_steps: one batch of so many rows is one update here"
+        return Verdict("accumulated", "an update after each batch", f"gradient_accumulation_steps {steps}", look_at)
+    if not facts["options"] and form == "accelerate" and "optimizer" not in calls["used"]:
+        return Verdict("no_step", f"{case.updates} updates", "no call of optimizer.step()", "the lines after backward")
+    if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
+        expected = f"{case.updates} batches, of which the last one is short"
+        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
+        return Verdict("last_rows_left_out", expected, f"{case.updates - 1} batches", look_at)
+    if not all(facts["is_training"]):
+        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
+        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
+    return None
+
+
+def _in_batches(verdict: Verdict) -> Verdict:
+    """Say batch for micro-batch, and leave out the k of an accumulation, which this exercise does not have."""
+    texts = (text.replace("micro-batch", "batch").replace(", for k = 1", "") for text in _texts(verdict))
+    return Verdict(verdict.code, *texts)
+
+
+def _texts(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.expected, verdict.measured, verdict.look_at
 
 
 def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: Facts) -> Verdict | None:
@@ -91,6 +125,16 @@ def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: 
     names = sorted({str(options["optimizer"]) for options in facts["options"]})
     expected = f"the weights that AdamW leads to, with lr {case.learning_rate:g}"
     measured = f"weights that are off by {_distance(case, tensors):.2g} of the movement, by {', '.join(names)}"
+    for constants in facts["constants"] if names == ["AdamW"] else ():
+        betas, eps = tuple(constants["betas"]), float(constants["eps"])
+        if betas != BETAS:
+            look_at = (
+                f"the betas of the optimizer: {betas[0]:g} and {betas[1]:g}, and nobody asks for others than 0.9, 0.999"
+            )
+            return Verdict("other_betas", expected, measured, look_at)
+        if eps != EPSILON:
+            look_at = f"epsilon of the optimizer: {eps:g}, and nobody asks for another than {EPSILON:g}"
+            return Verdict("other_epsilon", expected, measured, look_at)
     return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights, and with which options")
 
 
