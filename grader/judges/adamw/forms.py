@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
 
 import torch
 from torch import Tensor, nn
 
 from grader.cases.adamw import DecayFormsCase, decay_forms_cases
 from grader.judges.adamw.groups import judge_options, options_of
-from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
-from grader.judges.updates import Reference, judge_gradients
-from grader.judges.vectors import gradient_at, tensors_of
+from grader.judges.forms import Facts, judge_models, name_form
+from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
+from grader.judges.updates import judge_gradients
+from grader.judges.vectors import tensors_of
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -20,23 +20,16 @@ from grader.verdict import PASSED, Verdict
 TOLERANCE = 1e-3
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # of torch.optim.AdamW and of the Trainer
 
-LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
-    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+LOOK_AT = FORMS_LOOK_AT | {
     "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
-    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
-    "trainer_other_gradient": "which rows enter which update: train_sampling_strategy, or a dataset that is changed",
     "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
-    "accelerate_no_update": "whose parameters the optimizer holds: it steps, and none of this model's moves",
-    "accelerate_other_gradient": "which rows enter which update: in order, without shuffle",
 }
 
 
 def judge_adamw_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accelerate(case, facts, calls)
+        verdict = judge_prepared(case, facts, calls)
         verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
@@ -59,28 +52,15 @@ def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsC
     return zip(decay_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
 
 
-def _judge_accelerate(case: DecayFormsCase, facts: Facts, calls: Facts) -> Verdict | None:
-    expected = f"model, optimizer and loader prepared, and {count(case.updates, 'call')} of accelerator.backward"
-    if not calls["prepared"] and not calls["backward"]:
-        look_at = "which lines of the raw loop Accelerate takes over"
-        return Verdict("accelerator_not_used", expected, "nothing prepared", look_at)
-    for name in ("model", "optimizer", "loader"):
-        if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
-    in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
-    if len(calls["backward"]) < in_loop:
-        measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
-        return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
-    return None
-
-
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = decay_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
         verdict = _judge_loop(case, facts, observation.facts["calls"][index], form)
         verdict = (
-            verdict or judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+            verdict
+            or judge_options(case, facts["options"])
+            or judge_gradients(facts, tensors, make_loop_reference(case))
         )
         verdict = verdict or _judge_movement(case, tensors, facts)
         if verdict:
@@ -145,7 +125,7 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     optimizer = torch.optim.AdamW(options_of(model, case.weight_decay), lr=case.learning_rate, foreach=False)
     for update in range(case.updates):
         gradient = tensors[f"gradient.{update}"]
-        for parameter, part in zip(model.parameters(), _split(gradient, model), strict=True):
+        for parameter, part in zip(model.parameters(), split_by_parameters(gradient, model), strict=True):
             parameter.grad = part
         optimizer.step()
     wanted = nn.utils.parameters_to_vector(model.parameters()).detach()
@@ -153,20 +133,3 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     missed += torch.linalg.vector_norm(tensors["weights.0"] - start)
     ratio = float(missed / torch.linalg.vector_norm(wanted - start))
     return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
-
-
-def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:
-    parts = torch.split(vector, [parameter.numel() for parameter in model.parameters()])
-    return [part.view_as(parameter).clone() for part, parameter in zip(parts, model.parameters(), strict=True)]
-
-
-@lru_cache(maxsize=4)
-def _make_reference(case: DecayFormsCase) -> Reference:
-    model, dataset = case.make_model(), case.make_dataset()
-    batches = [dataset[start : start + case.rows] for start in range(0, case.rows * case.updates, case.rows)]
-
-    def loss(number: int) -> Tensor:
-        mean: Tensor = model(**batches[number]).loss
-        return mean
-
-    return Reference(case.updates, 1, case.rows, case.learning_rate, partial(gradient_at, model, loss))
