@@ -13,6 +13,8 @@ project_copyright = author
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
 html_theme = "furo"
 html_title = "Lean Training"
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
 html_theme_options = {
     "source_repository": f"https://github.com/{_address.repository}/",
     "source_branch": _address.branch,
