@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -184,13 +186,21 @@ def _legend_outside(figure: Figure, axes: Axes) -> None:
     figure.legend(handles[::-1], labels[::-1], loc="outside right center", frameon=False)
 
 
-def _show(render: Callable[[], bytes], alt_text: str) -> None:
-    """Show a picture in the notebook; outside a notebook nothing is painted."""
-    from IPython import get_ipython
-    from IPython.display import Image, display
+def _show(render: Callable[[], bytes], title: str) -> None:
+    """Show a picture in the notebook, with a text for those who do not see it; outside a notebook nothing is painted.
 
-    if get_ipython() is not None:
-        display(Image(render(), alt=f"{alt_text}. The numbers follow as text."))
+    JupyterLab shows an image/png without its text, and a text/html with it; other readers take the image/png.
+    """
+    from IPython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is None:
+        return
+    picture = base64.b64encode(render()).decode()
+    text = f"{title}. The numbers follow as text."
+    element = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(text)}">'
+    data = {"image/png": picture, "text/html": element, "text/plain": text}
+    display(data, raw=True, metadata={"image/png": {"alt": text}})
 
 
 def _render(paint: Callable[[Figure], None], *, width_inches: float) -> bytes:
