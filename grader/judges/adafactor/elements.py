@@ -1,0 +1,196 @@
+"""Verdict on the predicted elements of Adafactor's state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from grader.cases.adafactor import ElementsCase, elements_cases
+from grader.cases.adamw import TensorKind
+from grader.observation import Observation
+from grader.verdict import PASSED, UNRECOGNISED, Verdict
+
+VISIBLE_SEED = 0
+MOMENTUM = "transformers with momentum"
+
+
+@dataclass(frozen=True)
+class Count:
+    """A way to count the state; as it stands, the right one.
+
+    Attributes:
+        factors: What is kept of a matrix: "rows_and_columns", "rows", "columns", "rows_plus_product" of both, or
+            "whole".
+        stacks: More than two dimensions: the last two are the matrix, "each"; one matrix of the first dimension and
+            the rest, "flat"; one matrix of the first two, "first"; only the last two are counted, "one"; one vector
+            for each dimension, "sides"; or "whole".
+        vectors: One dimension: "whole", "number" for a single one, or "matrix" with one row.
+        steps: Step counts of one tensor.
+        step_of: Which libraries count steps: "both", "torch" or "transformers".
+        sizes: Which libraries keep the RMS: "transformers", "both", "none".
+        momentum: Numbers of momentum for each number.
+        momentum_of: "case", or for "all".
+        is_factored_with_momentum: Whether momentum leaves the second moment factored.
+        has_frozen: Whether frozen tensors count too.
+        extra: Numbers for each number of a parameter that are no state.
+        extra_scalars: Further single numbers of each tensor.
+        bytes_of: Bytes of each counted number: 1 counts elements.
+    """
+
+    factors: str = "rows_and_columns"
+    stacks: str = "each"
+    vectors: str = "whole"
+    step_of: str = "both"
+    sizes: str = "transformers"
+    momentum: int = 1
+    momentum_of: str = "case"
+    is_factored_with_momentum: bool = True
+    has_frozen: bool = False
+    extra: int = 0
+    extra_scalars: int = 0
+    is_once: bool = False
+    bytes_of: int = 1
+
+    def of(self, case: ElementsCase) -> float:
+        """Return the answer that this way gives."""
+        tensors = [kind for kind in case.tensors if kind.is_trained or self.has_frozen]
+        scalars = self._scalars(case) * (1 if self.is_once else len(tensors))
+        return self.bytes_of * (scalars + sum(self._of_tensor(kind, case) for kind in tensors))
+
+    def _scalars(self, case: ElementsCase) -> int:
+        is_torch = case.optimizer == "torch"
+        steps = self.step_of in ("both", "torch" if is_torch else "transformers")
+        sizes = self.sizes == "both" or (self.sizes == "transformers" and not is_torch)
+        return steps + sizes + self.extra_scalars
+
+    def _of_tensor(self, kind: TensorKind, case: ElementsCase) -> int:
+        has_momentum = case.optimizer == MOMENTUM or self.momentum_of == "all"
+        beside = (self.extra + (self.momentum if has_momentum else 0)) * kind.elements
+        if has_momentum and not self.is_factored_with_momentum:
+            return beside + kind.elements
+        return beside + self._second_moment(kind.shape, kind.elements)
+
+    def _second_moment(self, shape: tuple[int, ...], elements: int) -> int:
+        if len(shape) < 2:
+            return {"number": 1, "matrix": 1 + elements}.get(self.vectors, elements)
+        stacks = elements // max(shape[-1] * shape[-2], 1)
+        if len(shape) > 2 and self.stacks != "each":
+            flat = shape[0] + elements // shape[0], shape[0] * shape[1] + elements // (shape[0] * shape[1])
+            sides = {"flat": flat[0], "first": flat[1], "one": shape[-1] + shape[-2], "sides": sum(shape)}
+            return sides.get(self.stacks, elements)
+        rows, columns = stacks * shape[-2], stacks * shape[-1]
+        kept = {"rows": rows, "columns": columns, "rows_plus_product": rows + columns + elements, "whole": elements}
+        return kept.get(self.factors, rows + columns)
+
+
+RIGHT = Count()
+
+
+@dataclass(frozen=True)
+class Miscount:
+    """A misconception about the state, as what it counts otherwise."""
+
+    code: str
+    look_at: str
+    changes: Mapping[str, Any]
+
+
+def _miscount(code: str, look_at: str, **changes: Any) -> Miscount:
+    return Miscount(code, look_at, changes)
+
+
+_STACKS = "more than two dimensions: the last two are a matrix, and there is one for each index before them"
+MISCOUNTS = (
+    _miscount("not_factored", "a matrix: which means stand for its second moment?", factors="whole"),
+    _miscount("rows_only", "a matrix has row means and column means", factors="rows"),
+    _miscount("columns_only", "a matrix has row means and column means", factors="columns"),
+    _miscount(
+        "product_kept", "row times column is computed anew at each step, and not kept", factors="rows_plus_product"
+    ),
+    _miscount("stack_flattened", _STACKS, stacks="flat"),
+    _miscount("first_two_dimensions", _STACKS, stacks="first"),
+    _miscount("one_matrix_of_the_stack", _STACKS, stacks="one"),
+    _miscount("sides_added", _STACKS, stacks="sides"),
+    _miscount("stack_not_factored", _STACKS, stacks="whole"),
+    _miscount("vector_as_one_number", "a tensor of one dimension is kept whole", vectors="number"),
+    _miscount(
+        "vector_as_matrix", "a tensor of one dimension has no rows and columns: it is kept whole", vectors="matrix"
+    ),
+    _miscount("rms_left_out", "what transformers keeps beside the step count, for each tensor", sizes="none"),
+    _miscount("rms_in_torch", "the RMS of the weight is kept by transformers, and not by torch", sizes="both"),
+    _miscount("steps_left_out", "the step counts: one number for each tensor", step_of="none"),
+    _miscount("steps_of_torch_left_out", "torch counts steps too", step_of="transformers"),
+    _miscount(
+        "steps_of_transformers_left_out", "a step count is one number here, also as a Python int", step_of="torch"
+    ),
+    _miscount("scalars_once", "the step count and the RMS: one for the model, or for each tensor?", is_once=True),
+    _miscount("momentum_left_out", "beta1: a mean of updates has the shape of its parameter", momentum=0),
+    _miscount("momentum_twice", "beta1 adds one mean of updates, and no second one", momentum=2),
+    _miscount("momentum_for_all", "momentum is kept where beta1 is set, and nowhere else", momentum_of="all"),
+    _miscount(
+        "momentum_for_factors",
+        "with momentum, the second moment is still kept in rows and columns",
+        is_factored_with_momentum=False,
+    ),
+    _miscount("frozen_counted", "tensors without a gradient: requires_grad tells them", has_frozen=True),
+    _miscount("parameters_added", "the parameters themselves are no state", extra=1),
+    _miscount(
+        "one_number_too_many", "the single numbers of a tensor: which of them does the text name?", extra_scalars=1
+    ),
+    _miscount("bytes_for_elements", "the unit: elements are asked for, not bytes", bytes_of=4),
+)
+_FURTHER: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (
+        "adamw_for_all",
+        "AdamW keeps two numbers for each number: what does Adafactor keep?",
+        {"factors": "whole", "stacks": "whole", "extra": 1, "sizes": "none", "momentum": 0},
+    ),
+)
+
+
+def judge_adafactor_elements(observation: Observation, seed: int) -> Verdict:
+    """Compare every answer with what the library keeps, and name what explains a miss."""
+    cases, answers = elements_cases(seed), observation.facts["predicted_elements"]
+    for case, answer in zip(cases, answers, strict=True):
+        truth = RIGHT.of(case)
+        if answer != truth:
+            expected = f"{truth:,} elements for {case.optimizer} on {describe(case)}"
+            code, look_at = _recognise(cases, answers)
+            measured = f"{answer:,.12g} elements, {answer - truth:+,.12g}"
+            return Verdict(code, expected, measured, look_at)
+    measured = f"{len(cases)} states to the number; DistilBERT {RIGHT.of(cases[0]):,} in transformers"
+    return Verdict(PASSED, f"{len(cases)} states to the number", f"{measured}, {RIGHT.of(cases[1]):,} in torch")
+
+
+def describe(case: ElementsCase) -> str:
+    """Say what tensors a case has."""
+    trained = [kind for kind in case.tensors if kind.is_trained]
+    shapes = list(dict.fromkeys(kind.shape for kind in trained))
+    if len(shapes) > 5:
+        return f"{len(trained)} tensors of DistilBERT"
+    frozen = len(case.tensors) - len(trained)
+    named = ", ".join(f"{sum(kind.shape == shape for kind in trained)} of {tuple(shape)}" for shape in shapes)
+    return named + (f", and {frozen} frozen" if frozen else "")
+
+
+def _recognise(cases: Sequence[ElementsCase], answers: Sequence[float]) -> tuple[str, str]:
+    for code, look_at, count in _counts():
+        if all(answer == count.of(case) for case, answer in zip(cases, answers, strict=True)):
+            return code, look_at
+    if list(answers) == [RIGHT.of(case) for case in elements_cases(VISIBLE_SEED)]:
+        return "visible_case_hard_coded", "numbers that are right for other tensors: what does your answer depend on?"
+    if len(set(answers)) == 1:
+        return "same_for_all", "your answer is the same for all tensors and libraries: what does it read?"
+    return UNRECOGNISED, "one tensor of one library: write its state down as a list of shapes, and count their numbers"
+
+
+def _counts() -> Iterator[tuple[str, str, Count]]:
+    for miscount in MISCOUNTS:
+        yield miscount.code, miscount.look_at, replace(RIGHT, **miscount.changes)
+    for code, look_at, changes in _FURTHER:
+        yield code, look_at, replace(RIGHT, **changes)
+    for index, one in enumerate(MISCOUNTS):
+        for other in MISCOUNTS[index + 1 :]:
+            if not set(one.changes) & set(other.changes):
+                yield one.code, one.look_at, replace(RIGHT, **one.changes, **other.changes)

@@ -1,0 +1,131 @@
+"""Verdicts on Adafactor under Accelerate and the Trainer: used as taught, and equal to the raw loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.cases.adafactor import adafactor_forms_cases
+from grader.cases.adamw import DecayFormsCase
+from grader.judges.adafactor.second_moments import Estimate, SecondMoment
+from grader.judges.adafactor.steps import root_mean_square
+from grader.judges.adamw.forms import _judge_accelerate, _make_reference, _split
+from grader.judges.forms import TRAINER_DEFAULTS, Facts, judge_models, name_form
+from grader.judges.updates import judge_gradients
+from grader.judges.vectors import tensors_of
+from grader.observation import Observation
+from grader.verdict import PASSED, UNRECOGNISED, Verdict
+
+# The same steps in float32 and in float64 end within 1e-4 of the movement; the nearest other option is 0.1 away.
+TOLERANCE = 1e-3
+DECAY_RATE, EPS = -0.8, 1e-30  # defaults of transformers
+
+LOOK_AT = TRAINER_DEFAULTS | {
+    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
+    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
+    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+    "trainer_adamw_left_in": "optim of TrainingArguments: its default is AdamW",
+    "trainer_other_learning_rate": "learning_rate of TrainingArguments: its default is 5e-5",
+    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
+    "accelerate_no_update": "whose parameters the optimizer holds",
+}
+
+
+def judge_adafactor_accelerate_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Accelerate form: used as taught, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        verdict = _judge_accelerate(case, facts, calls)
+        verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
+        if verdict:
+            return verdict
+    return _judge_forms(observation, seed, "accelerate")
+
+
+def judge_adafactor_trainer_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Trainer form: used as taught, and equal to the raw loop."""
+    for case, facts, calls in _settings(observation, seed):
+        if not calls["trainer"]:
+            look_at = "Trainer(...) only prepares: who calls .train()?"
+            return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
+        verdict = judge_models(case.updates, facts, calls, is_in_trainer=True)
+        if verdict:
+            return verdict
+    return _judge_forms(observation, seed, "trainer")
+
+
+def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsCase, Facts, Facts]]:
+    return zip(adafactor_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
+
+
+def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
+    cases, furthest = adafactor_forms_cases(seed), 0.0
+    for index, case in enumerate(cases):
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        verdict = judge_gradients(facts, tensors, _make_reference(case))
+        distance = furthest if verdict else distance_of(case, tensors)
+        if not verdict and not distance <= TOLERANCE:
+            verdict = _explain(case, facts["options"], distance)
+        if verdict:
+            return name_form(verdict, form, LOOK_AT)
+        furthest = max(furthest, distance)
+    updates = sum(case.updates for case in cases)
+    measured = f"{updates} updates with Adafactor, at most {furthest:.1e} of the movement from the raw loop"
+    return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
+    """Return how far the weights are from those that Adafactor leads to from the gradients that were seen."""
+    model = case.make_model()
+    start = [parameter.detach().double() for parameter in model.parameters()]
+    wanted, seconds = list(start), [SecondMoment(Estimate(), DECAY_RATE, EPS) for _ in start]
+    for update in range(case.updates):
+        for index, gradient in enumerate(_split(tensors[f"gradient.{update}"].double(), model)):
+            step = gradient / seconds[index].update(gradient, update + 1).sqrt()
+            step = step / root_mean_square(step).clamp(min=1.0)
+            wanted[index] = wanted[index] - case.learning_rate * step
+    first, last = (nn.utils.parameters_to_vector(weights) for weights in (start, wanted))
+    missed = torch.linalg.vector_norm(tensors[f"weights.{case.updates}"].double() - last)
+    missed += torch.linalg.vector_norm(tensors["weights.0"].double() - first)
+    ratio = float(missed / torch.linalg.vector_norm(last - first))
+    return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
+
+
+def _explain(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]], distance: float) -> Verdict:
+    expected = f"Adafactor of transformers, without relative step and scale, lr {case.learning_rate:g}"
+    if not updates:
+        return Verdict("no_update", expected, "no update", "who calls step()")
+    for code, is_so, said, look_at in _causes(case, updates):
+        if is_so:
+            return Verdict(code, expected, said, look_at)
+    measured = f"{updates[0]['optimizer']}, {distance:.2g} of the movement away"
+    return Verdict(UNRECOGNISED, expected, measured, "the options of the optimizer, one after the other")
+
+
+def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool, str, str]]:
+    first = updates[0]
+    name, rates = str(first["optimizer"]), [update.get("lr") for update in updates]
+    is_own = name == "transformers.Adafactor"
+    yield (
+        "left_out",
+        bool(first["left_out"]),
+        f"{first['left_out']} parameters in no group",
+        "what the optimizer is given",
+    )
+    look_at = "torch's Adafactor scales by the weight and has no option for it: which library does the Trainer take?"
+    yield "torch_adafactor", name == "torch.Adafactor", name, look_at
+    yield "adamw_left_in", name.endswith("AdamW"), name, "which optimizer is made: AdamW keeps two whole moments"
+    yield "another_optimizer", not is_own, name, "which optimizer moves the weights"
+    look_at = "relative_step: its default is True, and then lr has to be None"
+    yield "relative_step_on", bool(first.get("relative_step")), "relative_step=True", look_at
+    look_at = "scale_parameter: its default is True, and the Trainer sets it to False"
+    yield "scale_parameter_on", bool(first.get("scale_parameter")), "scale_parameter=True", look_at
+    look_at = "beta1: momentum is not asked for"
+    yield "momentum_set", first.get("beta1") is not None, f"beta1={first.get('beta1')}", look_at
+    yield "decay_set", bool(first.get("weight_decay")), f"weight_decay={first.get('weight_decay')}", "nothing decays"
+    said = f"a learning rate of {rates[0]}"
+    yield "other_learning_rate", rates[0] != case.learning_rate, said, "which learning rate the optimizer is given"
+    said = f"learning rates from {rates[0]} to {rates[-1]}"
+    yield "learning_rate_changed", len(set(rates)) > 1, said, "a schedule of the learning rate"
