@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -43,7 +44,10 @@ def check_adafactor_elements(predict_adafactor_elements: Callable[..., Any], see
     predicted = []
     look_at = "the text: what is kept of a matrix, what of a vector, and which single numbers?"
     for case in elements_cases(seed):
-        with refuse_adafactor("a prediction, from the parameters and the name of the library", look_at):
+        with (
+            refuse_adafactor("a prediction, from the parameters and the name of the library", look_at),
+            tell_arguments("predict_adafactor_elements", library=case.optimizer),
+        ):
             answer = predict_adafactor_elements(case.make_parameters(), case.optimizer)
         predicted.append(require_number(answer, "the elements of the state"))
     return Observation({"predicted_elements": predicted})
@@ -59,12 +63,27 @@ def check_factored_moment(factored_second_moment: Callable[..., Any], seed: int)
         for step in range(1, MOMENT_STEPS + 1):
             gradient = case.gradient(step).to(lesson_device())
             kept = gradient.clone()
+            state = _copied(state)
             estimate = _call_moment(factored_second_moment, gradient, state, case)
+            if step == 1:
+                after_first = _copied(state)
             rows.append(_require_estimate(estimate, kept).cpu().clone())
             is_changed |= not torch.equal(gradient, kept)
         settings.append({"state_elements": state_elements(state), "is_gradient_changed": is_changed})
         tensors[str(number)] = torch.stack(rows)
+        second = case.gradient(2).to(lesson_device())  # once more, from the state as it was before
+        again = _call_moment(factored_second_moment, second, after_first, case)
+        tensors[f"{number}.again"] = _require_estimate(again, second).cpu().clone()
     return Observation({"settings": settings}, tensors)
+
+
+def _copied(state: dict[str, Any]) -> dict[str, Any]:
+    """Copy the state, as if it came from a checkpoint."""
+    try:
+        return copy.deepcopy(state)
+    except Exception as error:
+        look_at = "what the state holds: tensors and numbers"
+        fail("state_not_copied", "a state that can be copied", f"{type(error).__name__}: {error}"[:120], look_at)
 
 
 def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, Any], case: MomentCase) -> Any:
@@ -79,6 +98,14 @@ def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, 
         if "size of tensor" not in str(error) and "output with shape" not in str(error):
             raise
         rows, columns = case.shape[-2:]
+        if len(case.shape) > 2:
+            look_at = "the dimensions of your means: 1 and 0 are right for one matrix, -1 and -2 for a stack too"
+            fail(
+                "stack_not_expected",
+                f"a stack of {' x '.join(map(str, case.shape))} numbers",
+                str(error)[:120],
+                look_at,
+            )
         expected = f"{rows} row means and {columns} column means of a matrix of {rows} x {columns}"
         look_at = "which dimension each mean runs over: the mean of a row runs along it, over dim -1"
         fail("shapes_do_not_meet", expected, str(error).partition("] ")[2] or str(error), look_at)
@@ -89,6 +116,9 @@ def _require_estimate(value: object, gradient: Tensor) -> Tensor:
     what = "the second moment"
     if isinstance(value, Tensor) and value.layout is not torch.strided:
         fail("wrong_layout", f"{what}: a plain tensor", str(value.layout), "what your function returns")
+    if isinstance(value, Tensor) and value.shape != gradient.shape and value.shape == gradient.mT.shape:
+        look_at = "the product: a row mean belongs to [rows, 1], a column mean to [1, columns]"
+        fail("transposed", f"{what}: {tuple(gradient.shape)}", f"{tuple(value.shape)}", look_at)
     if isinstance(value, Tensor) and value.is_floating_point():
         require_tensor(value.detach().nan_to_num(), what, like=gradient)
         return value.detach()
@@ -167,7 +197,10 @@ def check_adafactor_rates(adafactor_rate: Callable[..., Any], seed: int) -> Obse
     """Ask for the learning rate of every form, at early and late steps."""
     rates = []
     for case in rate_cases(seed):
-        with tell_arguments("adafactor_rate", **vars(case)):
+        with (
+            refuse_adafactor("the rate, computed by hand", "the two options of each form, and the table of the lesson"),
+            tell_arguments("adafactor_rate", **vars(case)),
+        ):
             answer = adafactor_rate(case.form, case.lr, case.step, case.weight_rms)
             rates.append(require_number(answer, f"the rate of {case.form!r}"))
     return Observation({"rates": rates})

@@ -30,6 +30,7 @@ def refuse_adafactor(instead: str, look_at: str) -> Iterator[None]:
         (_adafactor, "_single_tensor_adafactor", refuse),
         (_adafactor, "_multi_tensor_adafactor", refuse),
         (transformers_adafactor, "_approx_sq_grad", staticmethod(refuse)),
+        (transformers_adafactor, "_get_lr", staticmethod(refuse)),
         (transformers_adafactor, "_get_options", staticmethod(refuse)),  # what its step calls first
     )
     kept = [vars(owner)[name] for owner, name, _ in seams]

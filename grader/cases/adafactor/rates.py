@@ -26,11 +26,12 @@ class RateCase:
 
 
 def rate_cases(seed: int) -> tuple[RateCase, ...]:
-    """Early and late steps of every form, with large and small weights."""
+    """Early and late steps of every form, with large and small weights; late ones with a large learning rate."""
     draw = random.Random(seed)
     cases = []
     for form in FORMS:
         for step in (1, draw.randrange(50, 90), draw.randrange(15_000, 30_000)):
             for weight_rms in (0.0, draw.randrange(10, 40) / 1000, 1.0 + draw.randrange(1, 9) / 10):
-                cases.append(RateCase(form, draw.choice((2e-4, 3e-4, 2e-2, 3e-2)), step, weight_rms))
+                lr = draw.choice((2e-2, 3e-2) if step > 1000 else (2e-4, 3e-4))
+                cases.append(RateCase(form, lr, step, weight_rms))
     return tuple(cases)

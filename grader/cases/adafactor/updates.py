@@ -70,10 +70,10 @@ class AdafactorCase(UpdateCase):
 def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
     """Three settings.
 
-    As the Trainer sets it, with weight decay; scaled by the weights, of which some are zero, with a stack of matrices,
-    another decay, another threshold and an epsilon that counts; two groups with options of their own, one tensor
-    without any gradient, one whose gradients begin later, one whose first gradient is zero, and learning rates that
-    are halved on the way.
+    As the Trainer sets it, with weight decay and a square matrix; scaled by the weights, of which some are zero, with a
+    stack of matrices, another decay, another threshold and an epsilon that counts; two groups with options of their
+    own, one tensor without any gradient, one whose gradients begin later, one whose first gradient is zero, and
+    learning rates that are halved on the way.
     """
     draw = random.Random(seed + 11)
     wide, tall = draw.randrange(5, 9), draw.randrange(3, 5)
@@ -81,11 +81,13 @@ def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
     none = (0.9, 0.999)
     other = draw.choice((-0.5, -0.6, -0.7))
     return (
-        AdafactorCase(((tall, wide), (wide,)), (0, 0), (0.05,), (decay,), none, 1e-30, 1.0, {}, False, seed),
+        AdafactorCase(
+            ((tall, wide), (wide,), (tall, tall)), (0, 0, 0), (0.05,), (decay,), none, 1e-30, 1.0, {}, False, seed
+        ),
         AdafactorCase(
             shapes=((2, tall, wide), (tall,), (wide, tall), ()),
             groups=(0, 0, 0, 0),
-            learning_rates=(0.02,),
+            learning_rates=(0.3,),
             decays=(0.0,),
             betas=none,
             eps=draw.choice((2e-5, 4e-5)),
@@ -100,7 +102,7 @@ def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
         ),
         AdafactorCase(
             shapes=((tall, wide), (wide,), (wide, tall), (tall,), (2, tall)),
-            groups=(0, 1, 0, 1, 0),
+            groups=(0, 1, 1, 1, 0),
             learning_rates=(draw.choice((0.04, 0.05)), draw.choice((0.02, 0.03))),
             decays=(0.1, 0.4),
             betas=none,
@@ -109,7 +111,7 @@ def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
             first_steps={2: draw.randrange(4, 8), 4: never},
             is_halved=True,
             seed=seed + 2,
-            clip_thresholds=(1.0, 1.5),
+            clip_thresholds=(1.0, 4.0),
             is_scaled=(False, True),
             starts={3: 0.5},
             silent=0,

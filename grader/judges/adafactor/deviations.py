@@ -49,7 +49,6 @@ def _step(code: str, look_at: str, **changes: Any) -> Deviation:
 
 
 _DIVISION = "the division: what is the mean of all squares, and how often does it stand in row times column?"
-_MEANS = "rows and columns are means: a sum grows with the length of its row"
 _DECAY = "the running mean: the old one counts with beta = 1 - step**decay_rate, the new number with 1 - beta"
 _UNDERFLOW = "gradients of zero: 1e-30 times 1e-30 is 0 in float32, so divide the rows before you multiply"
 
@@ -59,7 +58,12 @@ ESTIMATES = (
     _second(
         "divided_by_sum", "the division: means are divided by the mean of the rows, sums by the sum", division="sum"
     ),
-    _second("sums_divided_by_mean", "sums are divided by the sum of the rows", row="sum", column="sum"),
+    _second(
+        "column_sums",
+        "column sums: divided by a mean of rows, they are too large by the number of rows",
+        row="sum",
+        column="sum",
+    ),
     _second(
         "divided_twice", "the division by the mean of the rows: once, for rows and columns together", division="squared"
     ),
@@ -75,9 +79,12 @@ ESTIMATES = (
         "a stack of matrices: each of them is divided by the mean of its own rows, so .mean() of all is too much",
         division="whole",
     ),
-    _second("row_sums", _MEANS + ": your row", row="sum", division="mean"),
-    _second("column_sums", _MEANS + ": your column", column="sum"),
     _second("rows_and_columns_swapped", "which of the two is the column of the product, [rows, 1]?", factored="twice"),
+    _second(
+        "means_lost",
+        "where the means are kept: state comes back at the next step, as a checkpoint would bring it",
+        memory="lost",
+    ),
     _second("current_squares_only", "what the state is for: the means of earlier steps count too", memory="current"),
     _second("weights_swapped", _DECAY, memory="swapped"),
     _second("squares_summed", _DECAY + ": yours adds the new number in full", memory="sum"),
@@ -107,6 +114,20 @@ RESULTS = (
 )
 
 STEP = (
+    _step("root_forgotten", "the update: the gradient over the root of the second moment", direction="estimate"),
+    _step("sgd_step", "the update: by what is the gradient divided?", direction="sgd", clip="none"),
+    Deviation(
+        "step_of_the_lesson",
+        "the lesson's cell keeps the whole second moment, and has neither scale nor decay: the contract asks for all",
+        {"factored": "never"},
+        {"scale": "never", "decay": "none"},
+    ),
+    _step(
+        "adam_step",
+        "two moments and betas are Adam's: here one second moment is factored",
+        direction="adam",
+        clip="none",
+    ),
     _second("vectors_factored", "a tensor of one dimension: its second moment is kept whole", factored="vectors"),
     _second(
         "stack_flattened",
@@ -126,8 +147,6 @@ STEP = (
     _step("gradient_clipped", "what is clipped: the update, after the division by the root", clip="gradient"),
     _step("threshold_not_read", "clip_threshold: 1.0 is a default, and a group may have another", fixed_threshold=1.0),
     _step("threshold_of_first_group", "clip_threshold is an option of each group", clip_group="first"),
-    _step("root_forgotten", "the update: the gradient over the root of the second moment", direction="estimate"),
-    _step("sgd_step", "the update: by what is the gradient divided?", direction="sgd"),
     _step(
         "epsilon_added_to_root", "where eps stands: in the squares alone, and no second time", direction="root_and_eps"
     ),
@@ -169,14 +188,12 @@ STEP = (
     _step("options_of_last_group", "which group is read, and when: the last one walked through?", group="last"),
     _step("learning_rate_fixed", "the learning rate: a schedule changes it between two steps", is_rate_fixed=True),
     _step("step_relative", "the learning rate: one over the root of the step is not asked for", is_relative=True),
-    _step("sign_turned", "the sign of the step: the loss falls against the gradient", rate=-1.0),
+    _step("sign_turned", "the sign of the step: the loss falls against the gradient", sign=-1.0),
 )
 
 
-def singles_and_pairs(deviations: Sequence[Deviation]) -> Iterator[tuple[Deviation, ...]]:
-    """Yield each misconception alone, then each two that do not touch the same decision."""
-    for deviation in deviations:
-        yield (deviation,)
+def pairs(deviations: Sequence[Deviation]) -> Iterator[tuple[Deviation, Deviation]]:
+    """Yield each two misconceptions that do not touch the same decision."""
     for one, other in itertools.combinations(deviations, 2):
         if not one.meets(other):
             yield one, other

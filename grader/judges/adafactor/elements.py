@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grader.cases.adafactor import ElementsCase, elements_cases
-from grader.cases.adamw import TensorKind
+from grader.cases.adamw import TensorKind, distilbert_tensors
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
@@ -24,7 +24,7 @@ class Count:
             "whole".
         stacks: More than two dimensions: the last two are the matrix, "each"; one matrix of the first dimension and
             the rest, "flat"; one matrix of the first two, "first"; only the last two are counted, "one"; one vector
-            for each dimension, "sides"; or "whole".
+            for each dimension, "sides"; the first two sides alone, "two"; or "whole".
         vectors: One dimension: "whole", "number" for a single one, or "matrix" with one row.
         steps: Step counts of one tensor.
         step_of: Which libraries count steps: "both", "torch" or "transformers".
@@ -78,6 +78,7 @@ class Count:
         if len(shape) > 2 and self.stacks != "each":
             flat = shape[0] + elements // shape[0], shape[0] * shape[1] + elements // (shape[0] * shape[1])
             sides = {"flat": flat[0], "first": flat[1], "one": shape[-1] + shape[-2], "sides": sum(shape)}
+            sides["two"] = shape[0] + shape[1]
             return sides.get(self.stacks, elements)
         rows, columns = stacks * shape[-2], stacks * shape[-1]
         kept = {"rows": rows, "columns": columns, "rows_plus_product": rows + columns + elements, "whole": elements}
@@ -111,19 +112,21 @@ MISCOUNTS = (
     _miscount("stack_flattened", _STACKS, stacks="flat"),
     _miscount("first_two_dimensions", _STACKS, stacks="first"),
     _miscount("one_matrix_of_the_stack", _STACKS, stacks="one"),
+    _miscount("first_two_sides", _STACKS + ": shape[0] and shape[1] are not the last two", stacks="two"),
     _miscount("sides_added", _STACKS, stacks="sides"),
     _miscount("stack_not_factored", _STACKS, stacks="whole"),
     _miscount("vector_as_one_number", "a tensor of one dimension is kept whole", vectors="number"),
     _miscount(
         "vector_as_matrix", "a tensor of one dimension has no rows and columns: it is kept whole", vectors="matrix"
     ),
-    _miscount("rms_left_out", "what transformers keeps beside the step count, for each tensor", sizes="none"),
+    _miscount(
+        "one_number_of_transformers",
+        "transformers keeps two numbers beside the means: the RMS, and a step count, one element also as a Python int",
+        sizes="none",
+    ),
     _miscount("rms_in_torch", "the RMS of the weight is kept by transformers, and not by torch", sizes="both"),
     _miscount("steps_left_out", "the step counts: one number for each tensor", step_of="none"),
     _miscount("steps_of_torch_left_out", "torch counts steps too", step_of="transformers"),
-    _miscount(
-        "steps_of_transformers_left_out", "a step count is one number here, also as a Python int", step_of="torch"
-    ),
     _miscount("scalars_once", "the step count and the RMS: one for the model, or for each tensor?", is_once=True),
     _miscount("momentum_left_out", "beta1: a mean of updates has the shape of its parameter", momentum=0),
     _miscount("momentum_twice", "beta1 adds one mean of updates, and no second one", momentum=2),
@@ -180,6 +183,9 @@ def _recognise(cases: Sequence[ElementsCase], answers: Sequence[float]) -> tuple
             return code, look_at
     if list(answers) == [RIGHT.of(case) for case in elements_cases(VISIBLE_SEED)]:
         return "visible_case_hard_coded", "numbers that are right for other tensors: what does your answer depend on?"
+    distilbert = [RIGHT.of(ElementsCase(case.optimizer, distilbert_tensors())) for case in cases]
+    if list(answers) == distilbert:
+        return "numbers_of_distilbert", "the numbers of DistilBERT, whatever the parameters are: what is handed over?"
     if len(set(answers)) == 1:
         return "same_for_all", "your answer is the same for all tensors and libraries: what does it read?"
     return UNRECOGNISED, "one tensor of one library: write its state down as a list of shapes, and count their numbers"

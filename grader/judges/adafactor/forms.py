@@ -30,6 +30,8 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "trainer_adamw_left_in": "optim of TrainingArguments: its default is AdamW",
     "trainer_other_learning_rate": "learning_rate of TrainingArguments: its default is 5e-5",
     "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
+    "trainer_other_gradient": "train_sampling_strategy: the Trainer's default draws the rows at random",
+    "accelerate_other_gradient": "the rows of each update: one batch, in order, each row once",
     "accelerate_no_update": "whose parameters the optimizer holds",
 }
 
@@ -64,7 +66,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = adafactor_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_gradients(facts, tensors, _make_reference(case))
+        verdict = _judge_held(facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
         distance = furthest if verdict else distance_of(case, tensors)
         if not verdict and not distance <= TOLERANCE:
             verdict = _explain(case, facts["options"], distance)
@@ -74,6 +76,14 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with Adafactor, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_held(updates: Sequence[Mapping[str, Any]]) -> Verdict | None:
+    left_out = max((int(update["left_out"]) for update in updates), default=0)
+    if not left_out:
+        return None
+    look_at = "what the optimizer is given: model.parameters() are all of them"
+    return Verdict("parameters_left_out", "an optimizer of all parameters", f"{left_out} of them in no group", look_at)
 
 
 def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
@@ -108,16 +118,13 @@ def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Itera
     first = updates[0]
     name, rates = str(first["optimizer"]), [update.get("lr") for update in updates]
     is_own = name == "transformers.Adafactor"
-    yield (
-        "left_out",
-        bool(first["left_out"]),
-        f"{first['left_out']} parameters in no group",
-        "what the optimizer is given",
-    )
     look_at = "torch's Adafactor scales by the weight and has no option for it: which library does the Trainer take?"
     yield "torch_adafactor", name == "torch.Adafactor", name, look_at
     yield "adamw_left_in", name.endswith("AdamW"), name, "which optimizer is made: AdamW keeps two whole moments"
     yield "another_optimizer", not is_own, name, "which optimizer moves the weights"
+    both = bool(first.get("relative_step")) and bool(first.get("scale_parameter"))
+    look_at = "the defaults of transformers: relative_step and scale_parameter are both True, and lr is None"
+    yield "defaults_left_on", both, "relative_step=True, scale_parameter=True", look_at
     look_at = "relative_step: its default is True, and then lr has to be None"
     yield "relative_step_on", bool(first.get("relative_step")), "relative_step=True", look_at
     look_at = "scale_parameter: its default is True, and the Trainer sets it to False"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.cases.adafactor import MOMENT_STEPS, MomentCase, moment_cases
-from grader.judges.adafactor.deviations import ESTIMATES, RESULTS, Deviation, singles_and_pairs
+from grader.judges.adafactor.deviations import ESTIMATES, RESULTS, Deviation, pairs
 from grader.judges.adafactor.second_moments import Estimate, SecondMoment
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
@@ -33,8 +33,12 @@ def judge_factored_moment(observation: Observation, seed: int) -> Verdict:
         for step in range(MOMENT_STEPS):
             if not is_near(seen[number][step], wanted[step]):
                 return _explain(cases, seen, number, step)
-    for case, facts in zip(cases, settings, strict=True):
+    for number, (case, facts) in enumerate(zip(cases, settings, strict=True)):
         verdict = _judge_state(case, facts)
+        if not is_near(observation.tensors[f"{number}.again"], estimates(case, Estimate())[1]):
+            expected = "step 2 once more, from a copy of the state after step 1: the same estimate"
+            look_at = "where the means are kept: in the state alone, which a checkpoint saves"
+            return Verdict("means_kept_outside", expected, "another estimate", look_at)
         if verdict:
             return verdict
     measured = f"{len(cases)} tensors over {MOMENT_STEPS} steps, each from its row means and column means alone"
@@ -59,7 +63,18 @@ def _explain(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int, s
     shape = " x ".join(map(str, case.shape))
     expected = f"after step {step + 1}, the second moment of {shape} numbers (decay_rate {case.decay_rate:g})"
     measured = _say(seen[number][step].double(), wanted[step])
-    found = _recognise(cases, seen, number)
+    if not seen[number][step].any() and case.gradient(step + 1).any():
+        look_at = "the column means: a line of yours has to take the new ones in"
+        return Verdict("estimate_zero", expected, "an estimate of zeros", look_at)
+    if bool(seen[number].isnan().all()):
+        look_at = "the row means: a line of yours has to take the new ones in before their mean divides"
+        return Verdict("row_means_missing", expected, "NaN everywhere: zero divided by zero", look_at)
+    scaled = _explain_factor(cases, seen, number)
+    if scaled:
+        return Verdict("estimate_scaled", expected, measured, scaled)
+    known = (*ESTIMATES, *RESULTS)
+    found = _recognise(cases, seen, number, ((deviation,) for deviation in known))
+    found = found or _recognise(cases, seen, number, pairs(known))
     if found:
         return Verdict(found.code, expected, measured, found.look_at)
     visible = moment_cases(VISIBLE_SEED)[number]
@@ -67,10 +82,6 @@ def _explain(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int, s
     if is_near(seen[number], estimates(as_visible, Estimate())):
         look_at = "options that are right for other tensors: where are they read?"
         return Verdict("visible_case_hard_coded", expected, measured, look_at)
-    factor = _factor(seen[number], wanted)
-    if factor is not None:
-        look_at = f"a factor of {factor:.4g} on every number of every step: where does it come from?"
-        return Verdict("estimate_scaled", expected, measured, look_at)
     look_at = "the row means and the column means by themselves, at step 1, where beta is 0"
     return Verdict(UNRECOGNISED, expected, measured, look_at)
 
@@ -87,9 +98,11 @@ def _say(seen: Tensor, wanted: Tensor) -> str:
     )
 
 
-def _recognise(cases: Sequence[MomentCase], seen: Sequence[Tensor], first: int) -> Deviation | None:
+def _recognise(
+    cases: Sequence[MomentCase], seen: Sequence[Tensor], first: int, candidates: Iterable[tuple[Deviation, ...]]
+) -> Deviation | None:
     fitting: Deviation | None = None
-    for deviations in singles_and_pairs((*ESTIMATES, *RESULTS)):
+    for deviations in candidates:
         recipe = Estimate()
         for deviation in deviations:
             recipe = deviation.estimate(recipe)
@@ -100,10 +113,16 @@ def _recognise(cases: Sequence[MomentCase], seen: Sequence[Tensor], first: int) 
     return fitting
 
 
-def _factor(seen: Tensor, wanted: Tensor) -> float | None:
-    ratio = seen.double() / wanted
-    factor = float(ratio.flatten()[0])
-    return factor if is_near(seen, factor * wanted) and factor == factor else None
+def _explain_factor(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int) -> str | None:
+    """Tell a factor that every case shows, of the estimate or of the gradient."""
+    factor = float((seen[number].double() / estimates(cases[number], Estimate())).flatten()[-1])
+    if not 0 < factor < float("inf"):
+        return None
+    of_gradient = Estimate(gradient=factor**0.5)
+    for own, case in zip(seen, cases, strict=True):
+        if not is_near(own, factor * estimates(case, Estimate())) and not is_near(own, estimates(case, of_gradient)):
+            return None
+    return f"a factor of {factor:.4g} on the estimate, which is one of {factor**0.5:.4g} on the gradient"
 
 
 def _judge_state(case: MomentCase, facts: Mapping[str, Any]) -> Verdict | None:

@@ -82,6 +82,11 @@ MISTAKES: tuple[tuple[str, str, dict[str, object]], ...] = (
         {"scaled": FORMS, "relative": ("Trainer", *_RELATIVE)},
     ),
     (
+        "transformers_for_all",
+        "one row of the table for all forms: which options does each form set?",
+        {"scaled": FORMS, "relative": FORMS, "bound_of_torch": "1e-2", "warm_up": "none"},
+    ),
+    (
         "torch_like_trainer",
         "torch has no option for it: it always scales, and its rate falls",
         {"scaled": _SCALED[:3], "relative": _RELATIVE[:2]},

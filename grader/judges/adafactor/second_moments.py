@@ -20,7 +20,7 @@ class Estimate:
         division: The product of both is divided by the mean of the rows, "mean"; by their "sum"; by "nothing"; by the
             mean "squared", its "root"; by the "first" or the "largest" row; or by the mean of all matrices, "whole".
         memory: A "running" mean; the "current" squares alone; "swapped" weights; a "constant" decay of 0.999, its
-            "corrected" form, as Adam has it; a running "sum"; or "plain", the mean over all steps.
+            "corrected" form, as Adam has it; a running "sum"; "plain", the mean over all steps; or "lost" each time.
         epsilon: Added to the "squares", to the "estimate", to its "root", or not: "none".
         square: What is averaged: "square" or "size".
         factored: "matrices"; "never"; "vectors" too, as one number; "flat", with all dimensions but the first as
@@ -87,7 +87,9 @@ class SecondMoment:
         memory, beta = self.recipe.memory, 0.999
         if memory == "current":
             return new
-        if memory in ("running", "swapped", "sum"):
+        if memory == "lost":
+            old = torch.zeros_like(old)
+        if memory in ("running", "swapped", "sum", "lost"):
             beta = 1 - max(clock, 1e-9) ** self.decay_rate
         if memory == "plain":
             beta = 1 - 1 / max(clock, 1.0)

@@ -21,7 +21,7 @@ class Recipe:
     Attributes:
         estimate: The decisions in its second moment.
         direction: The gradient over the "root" of the estimate; over the "estimate"; "sgd", the gradient itself; over
-            the root plus epsilon, "root_and_eps"; or a "mean" of the updates, with 0.9, as momentum keeps it.
+            the root plus epsilon, "root_and_eps"; a "mean" of the updates, with 0.9; or that of "adam".
         clip: The update is divided by its root mean square over the threshold where that is larger than 1, "rms"; or
             it is not clipped, "none"; "always" divided; clipped by its "norm", by "value", by its "largest" number;
             with the threshold "multiplied"; or the "gradient" is clipped.
@@ -32,6 +32,7 @@ class Recipe:
         decay: "decoupled", "in_gradient", "none", "after", "without_rate", "half", "grows", or "unscaled" with the
             learning rate as it is before it is scaled.
         rate: Factor of the learning rate.
+        sign: Of the update: 1, or -1.
         clock: First value of the step count.
         stride: How much the step count grows in a step.
         shared_clock: Whether one count serves all tensors: "no", "steps" of the optimizer, or "tensors" updated.
@@ -51,6 +52,7 @@ class Recipe:
     scale: str = "own"
     decay: str = "decoupled"
     rate: float = 1.0
+    sign: float = 1.0
     clock: int = 1
     stride: int = 1
     shared_clock: str = "no"
@@ -109,7 +111,7 @@ class _Walk:
         self.threshold = own_threshold if recipe.fixed_threshold is None else recipe.fixed_threshold
         self.weight = drawn.weights[index]
         self.second = SecondMoment(recipe.estimate, case.decay_rate, case.eps)
-        self.mean = torch.zeros_like(self.weight)
+        self.mean, self.whole = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         self.own_steps = 0
 
     def take(self, step: int) -> Tensor:
@@ -150,7 +152,7 @@ class _Walk:
         if recipe.scale == "after":
             self.weight = kept
             scaled = self._scaled(rate)
-        weight = kept - scaled * self._direction(gradient, clock)
+        weight = kept - recipe.sign * scaled * self._direction(gradient, clock)
         return weight * (1 - scaled * decay) if recipe.decay == "after" else weight
 
     def _scaled(self, rate: float) -> float:
@@ -169,6 +171,10 @@ class _Walk:
         recipe = self.recipe
         if recipe.clip == "gradient":
             gradient = gradient / (root_mean_square(gradient) / self.threshold).clamp(min=1.0)
+        if recipe.direction == "adam":
+            self.mean = 0.9 * self.mean + 0.1 * gradient
+            self.whole = 0.999 * self.whole + 0.001 * gradient.square()
+            return self.mean / (1 - 0.9**clock) / ((self.whole / (1 - 0.999**clock)).sqrt() + 1e-8)
         second = self.second.update(gradient, clock)
         divisors = {"root": second.sqrt(), "estimate": second, "root_and_eps": second.sqrt() + self.case.eps}
         divisors["mean"] = divisors["root"]

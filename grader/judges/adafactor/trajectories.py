@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from grader.cases.adafactor import STEPS, AdafactorCase, adafactor_cases
-from grader.judges.adafactor.deviations import ESTIMATES, STEP, Deviation, singles_and_pairs
+from grader.judges.adafactor.deviations import ESTIMATES, STEP, Deviation, pairs
 from grader.judges.adafactor.second_moments import Estimate
 from grader.judges.adafactor.steps import RIGHT, Drawn, Recipe, simulate
 from grader.judges.adamw.trajectories import is_near
@@ -102,7 +102,7 @@ def describe(case: AdafactorCase, index: int) -> str:
 
 def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     run = runs[number]
-    found = _recognise(runs, number)
+    found = _recognise(runs, number, ((deviation,) for deviation in (*STEP, *ESTIMATES)))
     if found:
         return found.code, found.look_at
     visible = adafactor_cases(VISIBLE_SEED)[number]
@@ -116,14 +116,16 @@ def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     rate = _first_factor(run)
     if rate is not None and run.explained_by(Recipe(rate=rate)):
         return "learning_rate_scaled", f"a factor of {rate:.4g} on the learning rate"
+    found = _recognise(runs, number, pairs((*STEP, *ESTIMATES)))
+    if found:
+        return found.code, found.look_at
     return UNRECOGNISED, "the update, line by line, at step 1, where beta is 0"
 
 
 def _first_factor(run: Run) -> float | None:
-    """Return how many times as long the first movement of the first tensor without decay is as it should be."""
-    case = run.drawn.case
+    """Return how many times as long the first movement of the first tensor that moves is as it should be."""
     for index, (seen, wanted) in enumerate(zip(run.seen, run.wanted, strict=True)):
-        start = run.start(index) * (1.0 if not case.decays[case.groups[index]] else torch.nan)
+        start = run.start(index)
         should = torch.linalg.vector_norm(wanted[0] - start)
         if should > 0:
             return float(torch.linalg.vector_norm(seen[0] - start) / should)
@@ -141,10 +143,10 @@ def _say_movement(run: Run, step: int, index: int) -> str:
     return f"a movement {float(moved / should):.3g} times as long; the weights are off by {difference:.2g} of it"
 
 
-def _recognise(runs: Sequence[Run], first: int) -> Deviation | None:
+def _recognise(runs: Sequence[Run], first: int, candidates: Iterable[tuple[Deviation, ...]]) -> Deviation | None:
     """Find the misconception that takes the steps of the first case that is not right, and by preference of all."""
     fitting: Deviation | None = None
-    for deviations in singles_and_pairs((*STEP, *ESTIMATES)):
+    for deviations in candidates:
         recipe = RIGHT
         for deviation in deviations:
             recipe = deviation.step(recipe)
