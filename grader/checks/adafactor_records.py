@@ -10,7 +10,16 @@ import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-OPTIONS = ("lr", "relative_step", "scale_parameter", "warmup_init", "beta1", "weight_decay")
+OPTIONS = (
+    "lr",
+    "relative_step",
+    "scale_parameter",
+    "warmup_init",
+    "beta1",
+    "weight_decay",
+    "clip_threshold",
+    "decay_rate",
+)
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ def test_the_adafactor_of_transformers_passes(seed: int) -> None:
         ("adamw_left_in", lambda model, lr: torch.optim.AdamW(model.parameters(), lr=lr)),
         ("another_optimizer", lambda model, lr: torch.optim.SGD(model.parameters(), lr=lr)),
         ("parameters_left_out", lambda model, lr: Adafactor(list(model.parameters())[1:], lr=lr, **OFF)),
-        ("unrecognised", lambda model, lr: Adafactor(model.parameters(), lr=lr, clip_threshold=0.2, **OFF)),
+        ("option_changed", lambda model, lr: Adafactor(model.parameters(), lr=lr, clip_threshold=0.2, **OFF)),
     ],
 )
 def test_other_optimizers_are_named(code: str, make_optimizer, seed: int) -> None:

@@ -132,6 +132,9 @@ def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Itera
     look_at = "beta1: momentum is not asked for"
     yield "momentum_set", first.get("beta1") is not None, f"beta1={first.get('beta1')}", look_at
     yield "decay_set", bool(first.get("weight_decay")), f"weight_decay={first.get('weight_decay')}", "nothing decays"
+    for option, default in (("clip_threshold", 1.0), ("decay_rate", DECAY_RATE)):
+        value = first.get(option)
+        yield "option_changed", value != default, f"{option}={value}", f"{option}: its default is asked for"
     said = f"a learning rate of {rates[0]}"
     yield "other_learning_rate", rates[0] != case.learning_rate, said, "which learning rate the optimizer is given"
     said = f"learning rates from {rates[0]} to {rates[-1]}"
