@@ -158,9 +158,28 @@ def _observe_steps(adafactor_step: Callable[..., Any], case: AdafactorCase) -> t
             tell_arguments("adafactor_step", shapes=shapes, step=step),
         ):
             optimizer.step()
+        _require_untouched(optimizer, case, step)
+        if any(weight.grad is not gradient for weight, gradient in zip(weights, gradients, strict=True)):
+            look_at = "who clears gradients: the training loop, with zero_grad()"
+            fail("gradient_cleared", "every .grad as it was", "another .grad after the step", look_at)
         recorder.note(gradients, kept)
     states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
     return recorder.facts(states), recorder.rows()
+
+
+def _require_untouched(optimizer: torch.optim.Optimizer, case: AdafactorCase, step: int) -> None:
+    """Fail if a step wrote into the options of a group."""
+    for number, group in enumerate(optimizer.param_groups):
+        options = case.group_options(number) | {"lr": case.learning_rate(number, step)}
+        for name, value in options.items():
+            if group.get(name) != value:
+                look_at = "a line that writes into the group: the rate of one tensor is a name of its own"
+                fail(
+                    "options_changed",
+                    f"{name} {value} of a group, as it was",
+                    f"{name} {group.get(name)}"[:80],
+                    look_at,
+                )
 
 
 @make_check("train_adafactor_forms", FORMS_PARAMETERS)

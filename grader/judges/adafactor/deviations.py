@@ -104,11 +104,30 @@ ESTIMATES = (
         "epsilon_on_estimate", "where eps stands: it is added to each square, before the means", epsilon="estimate"
     ),
     _second("eps_not_read", "eps: 1e-30 is a default, and another value may be handed over", fixed_eps=1e-30),
+    _second("epsilon_twice", "eps is added once, to each square", epsilon="both"),
+    _second("rows_added_to_columns", "row share times column mean: both are multiplied", division="added"),
+    _second("geometric_mean", "the root of the product is another mean: divide instead", division="geometric"),
+    _second("rows_alone", "the column means: where do they enter the estimate?", division="rows"),
+    _second("columns_alone", "the row means: where do they enter the estimate?", division="columns"),
+    _second(
+        "divided_by_current_mean", "the mean of the kept row means divides, not that of this step", division="current"
+    ),
+    _second("norms_for_means", "rows and columns are means of the squares, not norms", row="norm", column="norm"),
+    _second(
+        "largest_for_means", "rows and columns are means, not the largest numbers", row="largest", column="largest"
+    ),
+    _second("current_rows_only", "the row means: what of the earlier steps is kept of them?", row_memory="current"),
+    _second("current_columns_only", "the column means: what of the earlier steps is kept?", column_memory="current"),
+    _second("row_weights_swapped", _DECAY + ": your rows", row_memory="swapped"),
+    _second("column_weights_swapped", _DECAY + ": your columns", column_memory="swapped"),
+    _second("power_positive", "the decay: decay_rate is negative already", memory="positive"),
+    _second("correction_on_top", "the first beta is 0, so there is no bias to correct", memory="running_corrected"),
     _second("product_underflows", _UNDERFLOW, underflows=True),
     _second("not_factored", "what is kept of a matrix: row means and column means, not all numbers", factored="never"),
 )
 
 RESULTS = (
+    _second("step_counted_twice", "the step count is raised already: by how much does it grow in one step?", stride=2),
     _second("root_returned", "the estimate itself is asked for: the root belongs to the update", result="root"),
     _second("reciprocal_root_returned", "the estimate itself is asked for, not one over its root", result="reciprocal"),
 )
@@ -137,6 +156,24 @@ STEP = (
     _step(
         "update_not_clipped", "the clipping: is the update divided where its RMS is above the threshold?", clip="none"
     ),
+    _second("only_two_dimensions", "a stack of matrices is factored too: .dim() > 1", factored="two"),
+    _step("clip_lengthens", "the clipping: at least 1 divides, so a short update stays as it is", clip="lower"),
+    _step("mean_square_for_rms", "the clipping: the root of the mean square", clip="mean_square"),
+    _step("mean_size_for_rms", "the clipping: the root of the mean square, not the mean size", clip="mean_size"),
+    _step("scale_of_update", "the scale: the RMS of the weight, not of the update", scale="of_update"),
+    _step("scale_of_gradient", "the scale: the RMS of the weight, not of the gradient", scale="of_gradient"),
+    _step("mean_size_for_scale", "the scale: the root of the mean square, not the mean size", scale="mean_size"),
+    _step("mean_square_for_scale", "the scale: the root of the mean square", scale="mean_square"),
+    _step("smaller_for_larger", "the scale: the larger of 1e-3 and the RMS", scale="smaller"),
+    _step("smallest_scale_too_small", "the smallest scale is 1e-3", scale="tiny"),
+    _step("smallest_scale_too_large", "the smallest scale is 1e-3", scale="large"),
+    _step("rate_of_first_group", "lr is an option of each group", rate_group="first"),
+    _step("scale_of_first_group", "scale_parameter is an option of each group", scale_group="first"),
+    _step("scale_of_last_group", "scale_parameter is an option of each group", scale_group="last"),
+    _step("decay_with_squared_rate", "the size of the decay: the rate enters it once", decay="squared_rate"),
+    _step("decay_in_update", "the decay: it shrinks the weight, and is not clipped with the update", decay="in_update"),
+    _step("rate_falls", "the learning rate: it does not fall with the step by itself", rate_falls=True),
+    _step("velocity_kept", "a running sum of updates is momentum: it is not asked for", direction="velocity"),
     _step("always_normalised", "the clipping: max(1, ...) leaves an update alone that is short enough", clip="always"),
     _step("norm_for_rms", "the clipping: the root of the mean square, not the norm, which is longer", clip="norm"),
     _step(

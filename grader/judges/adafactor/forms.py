@@ -136,6 +136,9 @@ def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Itera
         value = first.get(option)
         yield "option_changed", value != default, f"{option}={value}", f"{option}: its default is asked for"
     said = f"a learning rate of {rates[0]}"
+    visible = {other.learning_rate for other in adafactor_forms_cases(0)} - {case.learning_rate}
+    look_at = "a learning rate that is right for another run: lr is an argument"
+    yield "visible_case_hard_coded", rates[0] in visible, said, look_at
     yield "other_learning_rate", rates[0] != case.learning_rate, said, "which learning rate the optimizer is given"
     said = f"learning rates from {rates[0]} to {rates[-1]}"
     yield "learning_rate_changed", len(set(rates)) > 1, said, "a schedule of the learning rate"

@@ -43,6 +43,9 @@ class Recipe:
         clip_group: Whose threshold it has: "own" or "first".
         is_rate_fixed: Whether the learning rate of the first step is kept.
         is_relative: Whether the learning rate is at most one over the root of the step.
+        rate_falls: Whether it is multiplied by one over the root of the step.
+        rate_group: Whose learning rate a tensor has: "own" or "first".
+        scale_group: Whose scale_parameter it has: "own", "first" or "last".
     """
 
     estimate: Estimate = field(default_factory=Estimate)
@@ -63,6 +66,9 @@ class Recipe:
     clip_group: str = "own"
     is_rate_fixed: bool = False
     is_relative: bool = False
+    rate_falls: bool = False
+    rate_group: str = "own"
+    scale_group: str = "own"
 
 
 RIGHT = Recipe()
@@ -113,11 +119,13 @@ class _Walk:
         self.second = SecondMoment(recipe.estimate, case.decay_rate, case.eps)
         self.mean, self.whole = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
         self.own_steps = 0
+        self.size_of: dict[str, float] = {}
 
     def take(self, step: int) -> Tensor:
         """Take a step, counted from 1, and return the weight after it."""
         recipe, gradients = self.recipe, self.drawn.gradients[step - 1]
-        rate = recipe.rate * self.case.learning_rate(self.group, 1 if recipe.is_rate_fixed else step)
+        rate_group = self.group if recipe.rate_group == "own" else 0
+        rate = recipe.rate * self.case.learning_rate(rate_group, 1 if recipe.is_rate_fixed else step)
         gradient = gradients[self.index]
         if gradient is not None and recipe.silent == "skipped" and not gradient.any():
             return self.weight
@@ -131,6 +139,8 @@ class _Walk:
         clock = self._clock(step)
         if recipe.is_relative:
             rate = min(rate, max(clock, 1) ** -0.5)
+        if recipe.rate_falls:
+            rate *= max(clock, 1) ** -0.5
         self.weight = self._updated(gradient, rate, clock)
         return self.weight
 
@@ -147,16 +157,33 @@ class _Walk:
             gradient = gradient + decay * weight
         scaled = self._scaled(rate)
         factors = {"decoupled": 1 - scaled * decay, "without_rate": 1 - decay, "grows": 1 + scaled * decay}
-        factors |= {"half": 1 - scaled * decay / 2, "unscaled": 1 - rate * decay}
+        factors |= {
+            "half": 1 - scaled * decay / 2,
+            "unscaled": 1 - rate * decay,
+            "squared_rate": 1 - scaled * scaled * decay,
+        }
         kept = weight * factors.get(recipe.decay, 1.0)
         if recipe.scale == "after":
             self.weight = kept
             scaled = self._scaled(rate)
-        weight = kept - recipe.sign * scaled * self._direction(gradient, clock)
+        update = self._direction(gradient, clock)
+        if recipe.scale in ("of_update", "of_gradient"):
+            self.size_of = {
+                "of_update": float(root_mean_square(update)),
+                "of_gradient": float(root_mean_square(gradient)),
+            }
+            scaled = self._scaled(rate)
+            kept = weight * (1 - scaled * decay)
+        weight = kept - recipe.sign * scaled * update
         return weight * (1 - scaled * decay) if recipe.decay == "after" else weight
 
     def _scaled(self, rate: float) -> float:
-        kind, is_scaled = self.recipe.scale, self.case.is_scaled[self.group]
+        flags = {
+            "own": self.case.is_scaled[self.group],
+            "first": self.case.is_scaled[0],
+            "last": self.case.is_scaled[-1],
+        }
+        kind, is_scaled = self.recipe.scale, flags[self.recipe.scale_group]
         if kind == "never" or (not is_scaled and kind not in ("always", "inverse")):
             return rate
         size = float(root_mean_square(self.weight))
@@ -164,7 +191,13 @@ class _Walk:
             return rate if is_scaled else rate * max(SMALLEST_SCALE, size)
         if kind == "norm":
             size *= self.weight.numel() ** 0.5
-        floors = {"no_floor": 0.0, "eps": self.case.eps}
+        if kind in ("mean_size", "mean_square"):
+            size = float(self.weight.abs().mean() if kind == "mean_size" else self.weight.square().mean())
+        if kind in ("of_update", "of_gradient"):
+            size = self.size_of.get(kind, size)
+        if kind == "smaller":
+            return rate * min(SMALLEST_SCALE, size)
+        floors = {"no_floor": 0.0, "eps": self.case.eps, "tiny": 1e-6, "large": 1e-2}
         return rate * (size + SMALLEST_SCALE if kind == "added" else max(floors.get(kind, SMALLEST_SCALE), size))
 
     def _direction(self, gradient: Tensor, clock: int) -> Tensor:
@@ -177,9 +210,14 @@ class _Walk:
             return self.mean / (1 - 0.9**clock) / ((self.whole / (1 - 0.999**clock)).sqrt() + 1e-8)
         second = self.second.update(gradient, clock)
         divisors = {"root": second.sqrt(), "estimate": second, "root_and_eps": second.sqrt() + self.case.eps}
-        divisors["mean"] = divisors["root"]
+        divisors |= {"mean": divisors["root"], "velocity": divisors["root"]}
         update = recipe.estimate.gradient * gradient / divisors.get(recipe.direction, torch.ones_like(second))
+        if recipe.decay == "in_update":
+            update = update + self.decay * self.weight
         update = _clipped(update, self.threshold, recipe.clip)
+        if recipe.direction == "velocity":
+            self.mean = 0.9 * self.mean + update
+            return self.mean
         if recipe.direction == "mean":
             self.mean = 0.9 * self.mean + 0.1 * update
             return self.mean
@@ -196,7 +234,12 @@ def _clipped(update: Tensor, threshold: float, clip: str) -> Tensor:
         "norm": torch.linalg.vector_norm(update) / threshold,
         "largest": update.abs().max() / threshold,
         "multiplied": size * threshold,
+        "lower": size / threshold,
+        "mean_square": size.square() / threshold,
+        "mean_size": update.abs().mean() / threshold,
     }
     ratio = ratios.get(clip, torch.ones_like(size))
-    clipped: Tensor = update / (ratio if clip == "always" else ratio.clamp(min=1.0))
+    if clip == "lower":
+        ratio = ratio.clamp(1e-30, 1.0)
+    clipped: Tensor = update / (ratio if clip in ("always", "lower") else ratio.clamp(min=1.0))
     return clipped

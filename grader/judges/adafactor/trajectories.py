@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -34,6 +35,12 @@ class Run:
     seen: Sequence[Tensor]
     wanted: Sequence[Tensor]
 
+    @cached_property
+    def suspect(self) -> int:
+        """The tensor that is off first: most misconceptions are told from it alone."""
+        missed = self.miss()
+        return missed[1] if missed else 0
+
     def miss(self) -> tuple[int, int] | None:
         """Return the first step, counted from 1, and the tensor that is not as it should be."""
         for step in range(STEPS):
@@ -48,10 +55,12 @@ class Run:
 
     def explained_by(self, recipe: Recipe, drawn: Drawn | None = None) -> bool:
         """Tell whether a recipe takes the steps that were seen, in every tensor."""
-        for index, seen in enumerate(self.seen):
-            start = self.start(index)
+        for index in sorted(range(len(self.seen)), key=lambda index: index != self.suspect):
+            seen, start = self.seen[index], self.start(index)
             for row, weight in zip(seen, simulate(drawn or self.drawn, index, recipe), strict=True):
                 if not is_near(row, weight.flatten(), start):
+                    if not row.isfinite().all() and not weight.float().isfinite().all():
+                        break  # both have run off
                     return False
         return True
 
@@ -85,6 +94,12 @@ def judge_runs(runs: Sequence[Run]) -> Verdict | None:
         if all(torch.equal(row.double(), run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
             look_at = "weights are changed in place: a line `weight = ...` only gives a name to a new tensor"
             return Verdict("weight_not_changed", expected, "weights that never move", look_at)
+        before = run.seen[index][step - 2].double() if step > 1 else run.start(index)
+        if before.any() and torch.equal(run.seen[index][step - 1].double(), before):
+            gradient = run.drawn.gradients[step - 1][index]
+            if gradient is not None and gradient.any():
+                look_at = "how far the loops go: continue skips one tensor, break and return leave the others out"
+                return Verdict("tensor_not_updated", expected, "a tensor that this step left as it was", look_at)
         code, look_at = _explain(runs, number)
         return Verdict(code, expected, measured, look_at)
     return None
@@ -119,7 +134,17 @@ def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     found = _recognise(runs, number, pairs((*STEP, *ESTIMATES)))
     if found:
         return found.code, found.look_at
-    return UNRECOGNISED, "the update, line by line, at step 1, where beta is 0"
+    step, index = run.miss() or (1, 0)
+    tensors = zip(run.drawn.case.shapes, run.seen, run.wanted, strict=True)
+    rows = enumerate(tensors)
+    right = [
+        str(tuple(shape)) for place, (shape, seen, wanted) in rows if is_near(seen[-1], wanted[-1], run.start(place))
+    ]
+    others = f"; right are those of shape {', '.join(right)}" if right else ""
+    when = (
+        "at step 1, where beta is 0" if step == 1 else f"from step {step} on: what is different from step {step - 1}?"
+    )
+    return UNRECOGNISED, f"the tensor of shape {tuple(run.drawn.case.shapes[index])}, {when}{others}"
 
 
 def _first_factor(run: Run) -> float | None:
