@@ -12,8 +12,8 @@ from grader.cases.adafactor import adafactor_forms_cases
 from grader.cases.adamw import DecayFormsCase
 from grader.judges.adafactor.second_moments import Estimate, SecondMoment
 from grader.judges.adafactor.steps import root_mean_square
-from grader.judges.adamw.forms import _judge_accelerate, _make_reference, _split
-from grader.judges.forms import TRAINER_DEFAULTS, Facts, judge_models, name_form
+from grader.judges.forms import Facts, judge_models, name_form
+from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
 from grader.judges.updates import judge_gradients
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -23,23 +23,16 @@ from grader.verdict import PASSED, UNRECOGNISED, Verdict
 TOLERANCE = 1e-3
 DECAY_RATE, EPS = -0.8, 1e-30  # defaults of transformers
 
-LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
-    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+LOOK_AT = FORMS_LOOK_AT | {
     "trainer_adamw_left_in": "optim of TrainingArguments: its default is AdamW",
     "trainer_other_learning_rate": "learning_rate of TrainingArguments: its default is 5e-5",
-    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
-    "trainer_other_gradient": "train_sampling_strategy: the Trainer's default draws the rows at random",
-    "accelerate_other_gradient": "the rows of each update: one batch, in order, each row once",
-    "accelerate_no_update": "whose parameters the optimizer holds",
 }
 
 
 def judge_adafactor_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accelerate(case, facts, calls)
+        verdict = judge_prepared(case, facts, calls)
         verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
@@ -66,7 +59,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = adafactor_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = _judge_held(facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        verdict = _judge_held(facts["options"]) or judge_gradients(facts, tensors, make_loop_reference(case))
         distance = furthest if verdict else distance_of(case, tensors)
         if not verdict and not distance <= TOLERANCE:
             verdict = _explain(case, facts["options"], distance)
@@ -92,7 +85,7 @@ def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     start = [parameter.detach().double() for parameter in model.parameters()]
     wanted, seconds = list(start), [SecondMoment(Estimate(), DECAY_RATE, EPS) for _ in start]
     for update in range(case.updates):
-        for index, gradient in enumerate(_split(tensors[f"gradient.{update}"].double(), model)):
+        for index, gradient in enumerate(split_by_parameters(tensors[f"gradient.{update}"].double(), model)):
             step = gradient / seconds[index].update(gradient, update + 1).sqrt()
             step = step / root_mean_square(step).clamp(min=1.0)
             wanted[index] = wanted[index] - case.learning_rate * step
