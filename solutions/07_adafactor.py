@@ -101,7 +101,17 @@ draw_curves(ranks, errors, title="Error of the estimate, 64 x 64 squares", x_lab
 # more alike, and then even one mean for all is not far off. Rows and columns are closer at every rank.
 #
 # So the estimate is good where rows or columns differ in size: a rare token's row of an embedding, a feature with
-# large inputs. It is blind to a single large number: this raises its whole row and its whole column.
+# large inputs. What becomes of a single large number, and of its neighbours, which are 1? Before you run the cell: what
+# is estimated too large, and what too small?
+
+# %%
+spike = torch.ones(4, 4)
+spike[1, 2] = 100.0
+print(estimate(spike))
+
+# %% [markdown]
+# A single number raises the means of its row and of its column. So its neighbours in both are estimated 3.6 times too
+# large, and all others too small. The number itself stays near 100.
 
 # %% [markdown]
 # ## Predict: the elements of the state
@@ -122,7 +132,8 @@ draw_curves(ranks, errors, title="Error of the estimate, 64 x 64 squares", x_lab
 # *Contract.* `parameters` is what the optimizer is handed. `library` is `"torch"`, `"transformers"` or
 # `"transformers with momentum"`. Return the elements of the state after the first step, whatever their format. Frozen
 # tensors have no state. It is judged to the number: on DistilBERT, on convolutions and stacks of matrices, on single
-# rows, on lists with frozen tensors. The tensors have a shape and no values, so no optimizer could run: compute it.
+# rows, on lists with frozen tensors. The tensors have a shape and no values: compute it, without an optimizer. The list
+# stays as it is.
 
 
 # %% exercise="predict_adafactor_elements"
@@ -167,8 +178,9 @@ check_adafactor_elements(predict_adafactor_elements)
 # %%
 from grader import make_distilbert
 
-model = make_distilbert()
-for parameter in model.parameters():
+with torch.device("meta"):  # shapes without values: the state depends on nothing else
+    model = make_distilbert()
+for parameter in model.to_empty(device="cpu").parameters():
     parameter.grad = torch.zeros_like(parameter)
 as_the_trainer = {"lr": 2e-4, "relative_step": False, "scale_parameter": False}
 makers = {"torch": torch.optim.Adafactor}
@@ -237,7 +249,7 @@ def whole_second_moment(gradient, state, decay_rate=-0.8, eps=1e-30):
 
 
 # %%
-print("beta at steps 1, 2, 10, 100, 1000:", *(f"{1 - step**-0.8:.3f}" for step in (1, 2, 10, 100, 1000)))
+print("beta at steps 1, 2, 10, 40, 100, 1000:", *(f"{1 - step**-0.8:.3f}" for step in (1, 2, 10, 40, 100, 1000)))
 state = {}
 first = whole_second_moment(torch.tensor([3.0, 0.5]), state)
 print("second moment after step 1:", first.tolist())
@@ -257,10 +269,12 @@ print("second moment after step 2:", whole_second_moment(torch.tensor([1.0, 0.5]
 # *Contract.* The gradient has two or more dimensions, `[..., rows, columns]`. Add `eps` to its squares. Keep running
 # means of their row means in `state["row"]`, of their column means in `state["column"]`, with `beta`. Return the
 # estimate `V`, of the gradient's shape: each matrix is divided by the mean of its own row means. Do not take its root.
-# The gradient stays as it is. By hand: without an Adafactor of a library.
-#
-# It is judged by every number of the estimate over 6 steps, with other decays and `eps`, with gradients of zero, on
-# stacks of matrices, and by the size of the state.
+# The gradient stays as it is. By hand: without an Adafactor of a library. Sums in place of means, or other names, are
+# accepted where the estimate is right.
+
+# %% [markdown]
+# It is judged by every number over 6 steps, with other decays and `eps`, with gradients of zero, on stacks, also of
+# stacks, and by the size of the state.
 
 
 # %% exercise="factored_second_moment"
@@ -323,7 +337,8 @@ check_factored_moment(factored_second_moment)
 # ## Write: Adafactor
 #
 # The update is `gradient / root of V`. Its size is measured by its RMS, `square().mean().sqrt()`. Late in training,
-# beta is close to 1, so `V` knows mostly old gradients. Here gradients are 10 times as large from step 40 on.
+# beta is close to 1, so `V` knows mostly old gradients: at step 40, the new square counts 5 %. Here gradients are 10
+# times as large from step 40 on.
 
 
 # %%
@@ -339,7 +354,7 @@ def update_sizes(threshold):
     return sizes
 
 
-shown = [1, 2, 5, 10, 20, 30, 39, 40, 41, 42, 45, 50, 60]
+shown = list(range(36, 49))
 sizes = {"not clipped": update_sizes(float("inf")), "clipped at 1": update_sizes(1.0)}
 draw_curves(
     shown,
@@ -382,11 +397,13 @@ print(f"state of the first parameter: {example.state[layer.weight]}")
 # 5. The weight shrinks by `1 - rate * weight_decay`, then `rate * update` is taken off.
 
 # %% [markdown]
-# Read the options of a group at each step: a schedule may change them. `optimizer.state[parameter]` is an empty dict at
-# first, and keeps the means and a count, no more. Change parameters in place, and leave gradients as they are. By hand:
-# without an Adafactor of a library. You may call your `factored_second_moment` once it has passed.
+# Read the options of a group at each step: a schedule may change each of them, and your step changes none.
+# `optimizer.state[parameter]` is an empty dict at first. It keeps the means, a count, and at most three more single
+# numbers. Change parameters in place, or through `.data`, and leave gradients as they are. By hand: without an
+# Adafactor of a library. You may call your `factored_second_moment` once it has passed.
 #
-# It is judged by the weights after each of 20 steps, with several groups, and by the size of the state.
+# It is judged by the weights after each of 20 steps: with groups whose options change, with gradients that are tiny,
+# zero or missing at times, and by the size of the state.
 
 
 # %% exercise="adafactor_step"
@@ -486,16 +503,17 @@ for name in list(means)[:5]:
 # that is, as far as a guess of zero: few of its rows have large gradients.
 
 # %% [markdown]
-# Now train for one epoch with each. Both take the learning rate of lesson 06, 2e-4. The cell takes 10 to 20 seconds.
+# Now take 125 updates with each, most of an epoch. Both take the learning rate of lesson 06, 2e-4. The cell takes about
+# 10 seconds.
 
 
 # %%
 def train(make_optimizer):
-    """Train one epoch; return the model, its optimizer, and the mean of every 25 losses."""
+    """Take 125 updates; return the model, its optimizer, and the mean of every 25 losses."""
     model = make_pair_classifier().to(device)
     optimizer = make_optimizer(model.parameters())
     losses = []
-    for batch in load_batches():
+    for _, batch in zip(range(125), load_batches(), strict=False):
         loss = model(**batch).loss
         optimizer.zero_grad()
         loss.backward()
@@ -508,7 +526,7 @@ pair_makers = {"AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=2e-4
 trained = {name: train(make_optimizer) for name, make_optimizer in pair_makers.items()}
 curves = {name: losses for name, (_, _, losses) in trained.items()}
 draw_curves(
-    [25, 50, 75, 100, 125, 150], curves, title="Loss, first epoch", x_label="update", y_label="mean of 25 losses"
+    [25, 50, 75, 100, 125], curves, title="Loss, first 125 updates", x_label="update", y_label="mean of 25 losses"
 )
 
 # %%
@@ -522,11 +540,13 @@ for name, (model, optimizer, losses) in trained.items():
     print(f"{name:<9} last loss {losses[-1]:.3f}, F1 {f1:.3f}, optimizer state {state}")
 
 # %% [markdown]
-# In this run, Adafactor learned sooner than AdamW with the same learning rate. AdamW gets there too: lesson 06 gave it
-# 3 epochs. The state is more than 90 times smaller. This is one task and one seed. Without a first moment, an update
+# In this run, Adafactor learned sooner than AdamW with the same learning rate. AdamW's F1 of 0.000 says that it still
+# calls no pair alike. It gets there too: after 2 epochs, lesson 06 measured an F1 of 0.996. Adafactor's state is more
+# than 90 times smaller. This is one task and one seed. Without a first moment, an update
 # follows its own batch alone, and a published guide reports slower convergence in some cases. So compare the loss with
 # AdamW's before you rely on it.
-#
+
+# %% [markdown]
 # ## The price
 #
 # What is left of the peak of an update? Before you run the cell: how far is each bar below AdamW's? The chain is that
@@ -555,16 +575,16 @@ kinds = {"AdamW": lambda parameters: torch.optim.AdamW(parameters, foreach=False
 kinds |= {"Adafactor, momentum": makers["transformers with momentum"], "Adafactor": makers["transformers"]}
 jobs = {name: make_update(make_optimizer) for name, make_optimizer in kinds.items()}
 draw_bars({name: measure_peak_memory(**job) for name, job in jobs.items()}, title="Peak of one update, 32 rows")
-print(measure_step_time(*(jobs[name]["optimizer"].step for name in ("AdamW", "Adafactor")), run_count=5))
+print(measure_step_time(*(jobs[name]["optimizer"].step for name in ("AdamW", "Adafactor")), run_count=3))
 
 # %% [markdown]
-# The state leaves the peak. Momentum brings one number for each parameter back.
+# The state leaves the peak: 64 MiB are gone, and with momentum 32 MiB, one of AdamW's two numbers for each parameter.
 #
 # | | transformers, default | the Trainer, `optim="adafactor"` | PyTorch |
 # |---|---|---|---|
 # | learning rate | `min(1e-2, 1 / sqrt(step))` | `learning_rate` | `min(lr, 1 / sqrt(step))` |
 # | scaled by the weight | yes | no | yes, always |
-# | `eps` | 1e-30, in the squares | 1e-30, in the squares | the root is at least 1.2e-7 |
+# | `eps` | 1e-30, in the squares | 1e-30, in the squares | the root, and the mean of the rows, are at least 1.2e-7 |
 # | momentum | `beta1=None` | none | not there |
 # | a weight decays by | `rate * weight_decay` | `rate * weight_decay` | `lr * weight_decay` |
 #
@@ -613,7 +633,8 @@ for parameter_bytes in (4, 8):
 #
 # <details><summary>The two signs</summary>
 # PyTorch's keys are row_var and col_var, and it keeps 178,608 elements. exp_avg_sq_row and 178,712 are transformers'.
-# And transformers' step is an int, so `tensor(3.)` beside exp_avg_sq_row is from neither of the two.
+# There is a third: PyTorch counts steps in a tensor, transformers in an int. So `tensor(3.)` and exp_avg_sq_row do not
+# stand in one state.
 # </details>
 
 # %% tags=["given"]
@@ -629,7 +650,7 @@ same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": Tr
 
 
 def train_raw(model, optimizer, dataset, rows: int) -> None:
-    """The reference: one update for each batch of so many rows, in order."""
+    """The reference: one update for each batch of so many rows, in order; the last batch may be short."""
     for batch in DataLoader(dataset, batch_size=rows):
         model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
         optimizer.step()
@@ -646,11 +667,11 @@ ends = {name: make_pair_classifier().to(device) for name in ("as the Trainer set
 train_raw(ends["torch"], torch.optim.Adafactor(ends["torch"].parameters(), lr=2e-4), few_pairs, 8)
 with_trainer = ends["as the Trainer sets it"]
 train_raw(with_trainer, Adafactor(with_trainer.parameters(), **as_the_trainer), few_pairs, 8)
+vector_of, moved = torch.nn.utils.parameters_to_vector, {}
 for name, model in ends.items():
-    moved = sum(
-        float((p - q).detach().square().sum()) for p, q in zip(model.parameters(), start.parameters(), strict=True)
-    )
-    print(f"{name:<22} moves the weights by {moved**0.5:.3f}")
+    moved[name] = (vector_of(model.parameters()) - vector_of(start.parameters())).norm().item()
+    print(f"{name:<22} moves the weights by {moved[name]:.3f}")
+print(f"that is {moved['as the Trainer sets it'] / moved['torch']:.1f} times as far")
 
 # %% [markdown]
 # PyTorch's steps are scaled by weights that are small. So the two forms of that course do not train alike.
@@ -659,9 +680,9 @@ for name, model in ends.items():
 # relative step, no scale, constant `lr`, no momentum, no weight decay.
 #
 # *Contract.* Both end in the weights of `train_raw` with `Adafactor(..., lr=lr, relative_step=False,
-# scale_parameter=False)`. One epoch in order, one update for `rows` rows. `same_run` holds the other arguments for the
-# Trainer. With Accelerate, prepare model, optimizer and loader, and call `accelerator.backward`. Nothing is returned.
-# It is judged by gradients and weights.
+# scale_parameter=False)`. One epoch in order and in training mode, one update for each batch of `rows` rows. The last
+# batch may be short. `same_run` holds the other arguments for the Trainer. With Accelerate, prepare model, optimizer
+# and loader, and call `accelerator.backward`. Nothing is returned. It is judged by gradients and weights.
 
 
 # %% exercise="train_adafactor_forms"

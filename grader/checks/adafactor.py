@@ -20,14 +20,14 @@ from grader.cases.adafactor import (
     moment_cases,
     rate_cases,
 )
-from grader.checks.adafactor_records import record_adafactor
+from grader.checks.adafactor_records import kept_numbers, record_adafactor
 from grader.checks.arguments import tell_arguments
 from grader.checks.contract import fail, require_number, require_tensor
 from grader.checks.library_calls import record_library_calls
-from grader.checks.optimizer_records import state_elements
 from grader.checks.recording import record_training
 from grader.checks.refused_adafactor import refuse_adafactor
 from grader.checks.running import make_check
+from grader.checks.state_records import is_as_before
 from grader.checks.step_records import StepRecord, copies, on_device
 from grader.device import lesson_device
 from grader.observation import Observation
@@ -48,7 +48,12 @@ def check_adafactor_elements(predict_adafactor_elements: Callable[..., Any], see
             refuse_adafactor("a prediction, from the parameters and the name of the library", look_at),
             tell_arguments("predict_adafactor_elements", library=case.optimizer),
         ):
-            answer = predict_adafactor_elements(case.make_parameters(), case.optimizer)
+            parameters = case.make_parameters()
+            handed_over = list(parameters)
+            answer = predict_adafactor_elements(handed_over, case.optimizer)
+        if not is_as_before(handed_over, parameters, [kind.is_trained for kind in case.tensors]):
+            changes = "a line that changes what it counts: pop, an assignment to parameters[:], requires_grad_"
+            fail("parameters_changed", "the parameters as they were", "another list, or other parameters", changes)
         predicted.append(require_number(answer, "the elements of the state"))
     return Observation({"predicted_elements": predicted})
 
@@ -69,7 +74,7 @@ def check_factored_moment(factored_second_moment: Callable[..., Any], seed: int)
                 after_first = _copied(state)
             rows.append(_require_estimate(estimate, kept).cpu().clone())
             is_changed |= not torch.equal(gradient, kept)
-        settings.append({"state_elements": state_elements(state), "is_gradient_changed": is_changed})
+        settings.append({"state_elements": kept_numbers(state), "is_gradient_changed": is_changed})
         tensors[str(number)] = torch.stack(rows)
         second = case.gradient(2).to(lesson_device())  # once more, from the state as it was before
         again = _call_moment(factored_second_moment, second, after_first, case)
@@ -97,9 +102,15 @@ def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, 
     except Exception as error:
         if "size of tensor" not in str(error) and "output with shape" not in str(error):
             raise
+        if not state:
+            look_at = "which dict is filled: `state` is handed over empty, and only it comes back at the next step"
+            fail("state_not_filled", "means in the state that is handed over", "an empty state, and an error", look_at)
         rows, columns = case.shape[-2:]
         if len(case.shape) > 2:
-            look_at = "the dimensions of your means: 1 and 0 are right for one matrix, -1 and -2 for a stack too"
+            look_at = (
+                "the dimensions of your means: 1 and 0 are right for one matrix, -1 and -2 for a stack too; a mean "
+                "that divides needs keepdim=True"
+            )
             fail(
                 "stack_not_expected",
                 f"a stack of {' x '.join(map(str, case.shape))} numbers",
@@ -107,7 +118,10 @@ def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, 
                 look_at,
             )
         expected = f"{rows} row means and {columns} column means of a matrix of {rows} x {columns}"
-        look_at = "which dimension each mean runs over: the mean of a row runs along it, over dim -1"
+        look_at = (
+            "which dimension each mean runs over, -1 for rows; and the product of [rows, 1] and [1, columns]: "
+            "unsqueeze(-1), unsqueeze(-2). keepdim=True needs a state of these shapes"
+        )
         fail("shapes_do_not_meet", expected, str(error).partition("] ")[2] or str(error), look_at)
 
 
@@ -140,7 +154,7 @@ def check_adafactor_steps(adafactor_step: Callable[..., Any], seed: int) -> Obse
 def _observe_steps(adafactor_step: Callable[..., Any], case: AdafactorCase) -> tuple[dict[str, Any], list[Tensor]]:
     weights = [torch.nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
     groups = [
-        {"params": [weights[index] for index in case.members(group)], **case.group_options(group)}
+        {"params": [weights[index] for index in case.members(group)], **case.options(group, 1)}
         for group in range(len(case.decays))
     ]
     optimizer = OwnOptimizer(adafactor_step, groups)
@@ -150,7 +164,7 @@ def _observe_steps(adafactor_step: Callable[..., Any], case: AdafactorCase) -> t
         gradients = on_device(case.gradients(step))
         kept = copies(gradients)
         for number, group in enumerate(optimizer.param_groups):
-            group["lr"] = case.learning_rate(number, step)
+            group.update(case.options(number, step))
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.grad = gradient
         with (
@@ -164,14 +178,13 @@ def _observe_steps(adafactor_step: Callable[..., Any], case: AdafactorCase) -> t
             fail("gradient_cleared", "every .grad as it was", "another .grad after the step", look_at)
         recorder.note(gradients, kept)
     states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
-    return recorder.facts(states), recorder.rows()
+    return recorder.facts(states) | {"state_elements": [kept_numbers(state) for state in states]}, recorder.rows()
 
 
 def _require_untouched(optimizer: torch.optim.Optimizer, case: AdafactorCase, step: int) -> None:
     """Fail if a step wrote into the options of a group."""
     for number, group in enumerate(optimizer.param_groups):
-        options = case.group_options(number) | {"lr": case.learning_rate(number, step)}
-        for name, value in options.items():
+        for name, value in case.options(number, step).items():
             if group.get(name) != value:
                 look_at = "a line that writes into the group: the rate of one tensor is a name of its own"
                 fail(

@@ -1,4 +1,4 @@
-"""Records which optimizer updates a model, and with which options of Adafactor."""
+"""Records which optimizer updates a model, with which options of Adafactor, and how many numbers a state keeps."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+from grader.meters.storages import leaves_in
 
 OPTIONS = (
     "lr",
@@ -49,6 +51,17 @@ def record_adafactor(model: nn.Module) -> Iterator[list[dict[str, Any]]]:
         yield updates
     finally:
         handle.remove()
+
+
+def kept_numbers(state: object) -> int:
+    """Count the numbers that a state keeps, each tensor once: in tensors, in arrays, and by themselves or in lists."""
+    leaves = list(leaves_in(state))
+    sizes = {id(leaf): _size(leaf) for leaf in leaves if hasattr(leaf, "shape")}
+    return sum(sizes.values()) + sum(isinstance(leaf, int | float) for leaf in leaves if not hasattr(leaf, "shape"))
+
+
+def _size(leaf: Any) -> int:
+    return torch.Size(leaf.shape).numel()
 
 
 def _plain(value: Any) -> bool | float | None:

@@ -7,6 +7,7 @@ from torch.optim import _adafactor
 from transformers.optimization import Adafactor
 
 import grader
+from grader.checks.adafactor_records import kept_numbers
 from grader.verdict import CheckFailed
 
 
@@ -68,6 +69,36 @@ def test_errors_name_what_the_function_was_called_with():
 )
 def test_an_estimate_is_a_tensor_like_the_gradient(make, code):
     assert told("check_factored_moment", lambda gradient, state, decay_rate, eps: make(gradient.clone())) == code
+
+
+def test_a_prediction_leaves_its_parameters_alone():
+    def predict_adafactor_elements(parameters, library):
+        return len([parameters.pop() for _ in range(len(parameters))])
+
+    assert told("check_adafactor_elements", predict_adafactor_elements) == "parameters_changed"
+    assert told("check_adafactor_elements", lambda parameters, library: 0) == "nothing_counted"
+
+
+def test_a_state_that_is_filled_elsewhere_is_told():
+    kept = {}
+
+    def factored_second_moment(gradient, state, decay_rate, eps):
+        return gradient.square() * kept.setdefault("row", torch.ones(gradient.shape[-1]))
+
+    assert told("check_factored_moment", factored_second_moment) == "state_not_filled"
+
+
+def test_numbers_in_lists_and_arrays_are_state_too():
+    tensor = torch.ones(3)
+    state = {
+        "step": 1,
+        "rate": 0.5,
+        "means": [tensor, tensor],
+        "log": [1.0, 2.0],
+        "array": np.ones((2, 2)),
+        "name": "a",
+    }
+    assert kept_numbers(state) == 1 + 1 + 3 + 2 + 4
 
 
 def test_a_state_that_cannot_be_copied_is_told():

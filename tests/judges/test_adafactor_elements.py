@@ -7,7 +7,8 @@ from grader.cases.adafactor import LIBRARIES, elements_cases, rate_cases
 from grader.cases.adafactor.elements import ElementsCase
 from grader.cases.adamw import TensorKind, distilbert_tensors
 from grader.judges.adafactor import judge_adafactor_elements, judge_adafactor_rates
-from grader.judges.adafactor.elements import MISCOUNTS, RIGHT, Count
+from grader.judges.adafactor.counts import RIGHT, Count
+from grader.judges.adafactor.miscounts import MISCOUNTS
 from grader.judges.adafactor.rates import MISTAKES, Rate
 from grader.meters.optimizer_state import optimizer_state_elements
 from grader.observation import Observation

@@ -44,7 +44,7 @@ def test_the_right_estimate_is_that_of_both_libraries(seed: int) -> None:
 
 def test_rank_one_is_exact() -> None:
     squares = torch.outer(torch.tensor([1.0, 2.0, 5.0]), torch.tensor([3.0, 0.5])).double()
-    assert torch.allclose(SecondMoment(Estimate(), -0.8, 0.0).update(squares.sqrt(), 1), squares)
+    assert torch.allclose(SecondMoment(Estimate()).update(squares.sqrt(), 1, -0.8, 0.0), squares)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -49,10 +49,10 @@ class MomentCase:
 
 
 def moment_cases(seed: int) -> tuple[MomentCase, ...]:
-    """Four settings.
+    """Five settings.
 
     A wide matrix, as in the lesson; a tall one with a zero row, another decay and an epsilon that counts; a stack of
-    matrices whose first gradient is zero; a square one.
+    matrices whose first gradient is zero; a square one; a stack of stacks.
     """
     draw = random.Random(seed)
     wide, tall, square = draw.randrange(7, 11), draw.randrange(4, 7), draw.randrange(5, 8)
@@ -62,4 +62,5 @@ def moment_cases(seed: int) -> tuple[MomentCase, ...]:
         MomentCase((wide, tall), other, draw.choice((1e-5, 2e-5)), 0.01, False, True, seed + 1),
         MomentCase((3, tall, wide), -0.8, 1e-30, 0.1, True, False, seed + 2),
         MomentCase((square, square), other, 1e-30, 1.0, False, False, seed + 3),
+        MomentCase((2, 3, wide, tall), -0.8, 1e-30, 1.0, False, False, seed + 4),
     )

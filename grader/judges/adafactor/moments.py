@@ -47,8 +47,9 @@ def judge_factored_moment(observation: Observation, seed: int) -> Verdict:
 
 def estimates(case: MomentCase, recipe: Estimate) -> Tensor:
     """Return the estimates of all steps, [steps, ...]."""
-    second = SecondMoment(recipe, case.decay_rate, case.eps)
-    return torch.stack([second.update(case.gradient(step).double(), step) for step in range(1, MOMENT_STEPS + 1)])
+    second, options = SecondMoment(recipe), (case.decay_rate, case.eps)
+    steps = range(1, MOMENT_STEPS + 1)
+    return torch.stack([second.update(case.gradient(step).double(), step, *options) for step in steps])
 
 
 def is_near(seen: Tensor, wanted: Tensor) -> bool:
@@ -84,8 +85,9 @@ def _explain(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int, s
         return Verdict("visible_case_hard_coded", expected, measured, look_at)
     if torch.allclose(seen[number].double(), estimates(case, Estimate()), rtol=1e-2):
         return Verdict("estimate_rounded", expected, measured, "the format of the means: float32, as the gradient is")
-    when = "at step 1, where beta is 0" if step == 0 else "after step 1, where the kept means enter"
-    look_at = f"the row means and the column means by themselves, {when}"
+    look_at = "the row means and the column means by themselves, at step 1, where beta is 0"
+    if step > 0:
+        look_at = "step 1 is right: what is kept, or counted, from one step to the next? Print state after each"
     return Verdict(UNRECOGNISED, expected, measured, look_at)
 
 

@@ -10,9 +10,11 @@ import torch
 from torch import Tensor
 
 from grader.cases.adafactor import STEPS, AdafactorCase, adafactor_cases
-from grader.judges.adafactor.deviations import ESTIMATES, STEP, Deviation, pairs
+from grader.judges.adafactor.deviations import ESTIMATES, Deviation, pairs
+from grader.judges.adafactor.recipes import RIGHT, Recipe
 from grader.judges.adafactor.second_moments import Estimate
-from grader.judges.adafactor.steps import RIGHT, Drawn, Recipe, simulate
+from grader.judges.adafactor.step_deviations import SECOND_EPSILONS, STEP
+from grader.judges.adafactor.steps import SMALLEST_SCALE, Drawn, root_mean_square, simulate
 from grader.judges.adamw.trajectories import is_near
 from grader.verdict import UNRECOGNISED, Verdict
 
@@ -89,10 +91,12 @@ def judge_runs(runs: Sequence[Run]) -> Verdict | None:
         if miss is None:
             continue
         step, index = miss
-        expected = f"after step {step}, the weights of Adafactor ({describe(run.drawn.case, index)})"
+        expected = f"after step {step}, the weights of Adafactor ({describe(run.drawn.case, index, step)})"
         measured = _say_movement(run, step, index)
         if all(torch.equal(row.double(), run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
-            look_at = "weights are changed in place: a line `weight = ...` only gives a name to a new tensor"
+            look_at = (
+                "which line changes the weight itself (-=, sub_): `weight = ...` only gives a name to a new tensor"
+            )
             return Verdict("weight_not_changed", expected, "weights that never move", look_at)
         before = run.seen[index][step - 2].double() if step > 1 else run.start(index)
         if before.any() and torch.equal(run.seen[index][step - 1].double(), before):
@@ -105,9 +109,9 @@ def judge_runs(runs: Sequence[Run]) -> Verdict | None:
     return None
 
 
-def describe(case: AdafactorCase, index: int) -> str:
-    """Name a tensor of a case and its options."""
-    options = case.group_options(case.groups[index])
+def describe(case: AdafactorCase, index: int, step: int = 1) -> str:
+    """Name a tensor of a case and its options at a step, counted from 1."""
+    options = case.options(case.groups[index], step)
     shape = " x ".join(map(str, case.shapes[index])) or "single"
     named = ", ".join(
         f"{name} {value if value is True or value is False else f'{value:g}'}" for name, value in options.items()
@@ -117,11 +121,11 @@ def describe(case: AdafactorCase, index: int) -> str:
 
 def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     run = runs[number]
-    found = _recognise(runs, number, ((deviation,) for deviation in (*STEP, *ESTIMATES)))
+    found = _recognise(runs, number, ((deviation,) for deviation in (*STEP, *ESTIMATES, *SECOND_EPSILONS)))
     if found:
         return found.code, found.look_at
     visible = adafactor_cases(VISIBLE_SEED)[number]
-    names = ("decay_rate", "eps", "decays", "clip_thresholds", "learning_rates")
+    names = ("decay_rates", "group_eps", "decays", "clip_thresholds", "learning_rates")
     as_visible = replace(run.drawn.case, **{name: getattr(visible, name) for name in names})
     if run.explained_by(RIGHT, Drawn(as_visible)):
         return "visible_case_hard_coded", "options that are right for other tensors: where are they read?"
@@ -131,9 +135,33 @@ def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     rate = _first_factor(run)
     if rate is not None and run.explained_by(Recipe(rate=rate)):
         return "learning_rate_scaled", f"a factor of {rate:.4g} on the learning rate"
+    if _is_scale_carried(run):
+        return (
+            "scale_carried_over",
+            "where the rate of a tensor begins: at the group's lr, not at the last tensor's rate",
+        )
     found = _recognise(runs, number, pairs((*STEP, *ESTIMATES)))
     if found:
         return found.code, found.look_at
+    return UNRECOGNISED, _look_at_miss(run)
+
+
+def _is_scale_carried(run: Run) -> bool:
+    """Tell whether a tensor's rate is scaled by the tensors before it too, as where lr is read once for a group."""
+    step, index = run.miss() or (1, 0)
+    case, start = run.drawn.case, run.start(index)
+    group = case.groups[index]
+    if step > 1 or not case.is_scaled[group] or case.decays[group]:
+        return False
+    earlier = [own for own in case.members(group) if own < index and run.drawn.gradients[0][own] is not None]
+    factor = 1.0
+    for own in earlier:
+        factor *= max(SMALLEST_SCALE, float(root_mean_square(run.drawn.weights[own])))
+    return bool(earlier) and is_near(run.seen[index][0], start + factor * (run.wanted[index][0] - start), start)
+
+
+def _look_at_miss(run: Run) -> str:
+    """Say where to look when no misconception takes these steps: at which tensor, and at which step."""
     step, index = run.miss() or (1, 0)
     tensors = zip(run.drawn.case.shapes, run.seen, run.wanted, strict=True)
     rows = enumerate(tensors)
@@ -141,10 +169,13 @@ def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
         str(tuple(shape)) for place, (shape, seen, wanted) in rows if is_near(seen[-1], wanted[-1], run.start(place))
     ]
     others = f"; right are those of shape {', '.join(right)}" if right else ""
+    before = "step 1 is" if step == 2 else f"the steps before {step} are"
     when = (
-        "at step 1, where beta is 0" if step == 1 else f"from step {step} on: what is different from step {step - 1}?"
+        "the update, line by line, at step 1, where beta is 0"
+        if step == 1
+        else f"{before} right: what is kept or counted from step to step, and which options step {step} changes"
     )
-    return UNRECOGNISED, f"the tensor of shape {tuple(run.drawn.case.shapes[index])}, {when}{others}"
+    return f"the tensor of shape {tuple(run.drawn.case.shapes[index])}: {when}{others}"
 
 
 def _first_factor(run: Run) -> float | None:

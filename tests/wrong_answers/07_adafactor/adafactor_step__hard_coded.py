@@ -10,7 +10,7 @@ def adafactor_step(optimizer) -> None:
             case = 0 if len(optimizer.param_groups) == 1 and not first["scale_parameter"] else 1
             case = 2 if len(optimizer.param_groups) == 2 else case
             decays = (0.34, 0.0, group["weight_decay"])
-            thresholds, powers = (1.0, 0.6, group["clip_threshold"]), (-0.8, -0.7, -0.8)
+            thresholds, powers = (1.0, 0.6, group["clip_threshold"]), (-0.8, -0.7, group["decay_rate"])
             squares = weight.grad.square() + group["eps"]
             means = [squares.mean(-1, True), squares.mean(-2, True)] if squares.dim() > 1 else [squares]
             if not state:
