@@ -9,6 +9,14 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "grader.checks.adafactor": (
+        "check_adafactor_accelerate_form",
+        "check_adafactor_elements",
+        "check_adafactor_rates",
+        "check_adafactor_steps",
+        "check_adafactor_trainer_form",
+        "check_factored_moment",
+    ),
     "grader.checks.adamw": (
         "check_adam_backward_peak",
         "check_adam_in_backward",
