@@ -9,6 +9,14 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "grader.checks.adam_8bit": (
+        "check_block_codes",
+        "check_eight_bit_accelerate",
+        "check_eight_bit_state",
+        "check_eight_bit_steps",
+        "check_eight_bit_trainer",
+        "check_lean_job",
+    ),
     "grader.checks.adamw": (
         "check_adam_backward_peak",
         "check_adam_in_backward",
@@ -75,7 +83,7 @@ _HOMES = {
         "check_step_peak",
     ),
     "grader.device": ("device_name", "lesson_autocast_dtype", "lesson_device"),
-    "grader.figures": ("draw_bars", "draw_curves", "draw_spans", "draw_timelines"),
+    "grader.figures": ("draw_bars", "draw_curves", "draw_points", "draw_spans", "draw_timelines"),
     "grader.meters.device_facts": ("device_facts",),
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.measurement": ("measure_peak_memory",),
@@ -85,6 +93,7 @@ _HOMES = {
     "grader.meters.weight_distance": ("measure_weight_distance",),
     "grader.testbed.batches": ("make_padded_batch", "make_token_batch"),
     "grader.testbed.bert_large_recipes": ("BERT_LARGE_ROWS", "bert_large_recipe"),
+    "grader.testbed.block_codes": ("decode_blocks", "encode_blocks"),
     "grader.testbed.blocks": ("make_thin_blocks", "make_wide_blocks"),
     "grader.testbed.chain": ("make_chain",),
     "grader.testbed.hub": ("load_pair_classifier", "load_sentence_pairs", "load_tokenizer"),
@@ -93,6 +102,7 @@ _HOMES = {
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
     "grader.testbed.transformer": ("make_transformer",),
+    "grader.testbed.word_sorter": ("make_word_batches", "make_word_sorter"),
     "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
     "grader.verdict": ("CheckFailed",),
 }

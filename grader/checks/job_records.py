@@ -1,0 +1,81 @@
+"""Records what a training job does: forwards, updates, what its optimizers hold, what it leaves behind."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor, nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
+
+from grader.meters.storages import distinct_storage_bytes, optimizer_state_tensors
+
+
+class JobRecord:
+    """What one training job did.
+
+    Attributes:
+        forwards: Forwards of the model.
+        gradients_alive: The most gradients that were there together.
+        hooks_left: Hooks on parameters that are there at the end, and were not before.
+    """
+
+    def __init__(self, model: nn.Module):
+        self.parameters = list(model.parameters())
+        self.forwards = self.gradients_alive = self.hooks_left = 0
+        self._hooks_before = self._hooks()
+        self._names: set[str] = set()
+        self._most_state_bytes = 0
+        # Optimizers by what they hold, and only while they live: a record that kept them would keep their state.
+        self._state_bytes: WeakKeyDictionary[torch.optim.Optimizer, int] = WeakKeyDictionary()
+
+    def facts(self) -> dict[str, Any]:
+        """Return the counts by name, the classes of the optimizers, and the most bytes of state at one time."""
+        counts = {name: getattr(self, name) for name in ("forwards", "gradients_alive", "hooks_left")}
+        return counts | {"optimizers": sorted(self._names), "state_bytes": self._most_state_bytes}
+
+    def note_forward(self, *_: Any) -> None:
+        """Note a forward."""
+        self.forwards += 1
+
+    def note_gradient(self, _: Tensor) -> None:
+        """Note how many gradients there are, right after one of them was written."""
+        alive = sum(parameter.grad is not None for parameter in self.parameters)
+        self.gradients_alive = max(self.gradients_alive, alive)
+
+    def note_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """Note a step of an optimizer, and what it holds."""
+        own = {id(parameter) for parameter in self.parameters}
+        if any(id(parameter) in own for group in optimizer.param_groups for parameter in group["params"]):
+            self._names.add(type(optimizer).__name__)
+            self._state_bytes[optimizer] = distinct_storage_bytes(optimizer_state_tensors(optimizer))
+            self._most_state_bytes = max(self._most_state_bytes, sum(self._state_bytes.values()))
+
+    def close(self) -> None:
+        """Note which hooks are left."""
+        self.hooks_left = self._hooks() - self._hooks_before
+
+    def _hooks(self) -> int:
+        names = ("_post_accumulate_grad_hooks", "_backward_hooks")
+        return sum(len(getattr(parameter, name, None) or ()) for parameter in self.parameters for name in names)
+
+
+@contextlib.contextmanager
+def record_job(model: nn.Module) -> Iterator[JobRecord]:
+    """Record a training job of `model` while the block runs."""
+    record = JobRecord(model)
+    handles: list[Any] = [
+        model.register_forward_hook(record.note_forward),
+        register_optimizer_step_post_hook(record.note_step),
+    ]
+    # These hooks come first, so they see a gradient that a later hook frees.
+    handles += [p.register_post_accumulate_grad_hook(record.note_gradient) for p in record.parameters]  # type: ignore[no-untyped-call]
+    try:
+        yield record
+    finally:
+        for handle in handles:
+            handle.remove()
+        record.close()

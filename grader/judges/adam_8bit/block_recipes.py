@@ -1,0 +1,83 @@
+"""The codes and scales that a quantizer gives when one decision or another is made otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.cases.adam_8bit import BlockCase
+from grader.testbed.block_codes import make_code_book
+
+
+@dataclass(frozen=True)
+class BlockRecipe:
+    """The decisions of a quantizer; as they stand, the right ones.
+
+    Attributes:
+        block: Numbers that share a scale: those of the "case", of the whole "tensor", of a "row", a fixed "256", or
+            "strided", numbers that are as many places apart as there are blocks.
+        scale: What a scale is: "absmax", "max", "signed", the largest with its sign, "mean", "deviation", "sum",
+            "norm", "half", or "range".
+        code: How a code is found: "nearest", "below", "above", "next", one too high, "linear" between -1 and 1,
+            "unscaled" without a division, "multiplied", or "cut".
+        book: The code book: that of the "case", the "signed" or the "unsigned" one.
+    """
+
+    block: str = "case"
+    scale: str = "absmax"
+    code: str = "nearest"
+    book: str = "case"
+
+
+RIGHT = BlockRecipe()
+
+_SCALES: dict[str, Callable[[Tensor], Tensor]] = {
+    "absmax": lambda blocks: blocks.abs().amax(dim=1),
+    "max": lambda blocks: blocks.amax(dim=1),
+    "signed": lambda blocks: blocks.gather(1, blocks.abs().argmax(dim=1, keepdim=True))[:, 0],
+    "mean": lambda blocks: blocks.abs().mean(dim=1),
+    "deviation": lambda blocks: blocks.std(dim=1),
+    "sum": lambda blocks: blocks.abs().sum(dim=1),
+    "norm": lambda blocks: torch.linalg.vector_norm(blocks, dim=1),
+    "half": lambda blocks: blocks.abs().amax(dim=1) / 2,
+    "range": lambda blocks: blocks.amax(dim=1) - blocks.amin(dim=1),
+}
+
+
+def quantize(case: BlockCase, recipe: BlockRecipe) -> tuple[Tensor, Tensor]:
+    """Return codes [numbers] and scales [blocks] of a case."""
+    values, size = case.make_values().flatten(), _block_size(case, recipe)
+    book = case.make_code_book() if recipe.book == "case" else make_code_book(is_signed=recipe.book == "signed")
+    blocks = F.pad(values, (0, -len(values) % size)).view(-1, size)
+    if recipe.block == "strided":
+        blocks = F.pad(values, (0, -len(values) % size)).view(size, -1).t()
+    scales = _SCALES[recipe.scale](blocks)
+    divisors = torch.where(scales == 0, torch.ones_like(scales), scales)[:, None]
+    scaled = {"unscaled": blocks, "multiplied": blocks * scales[:, None]}.get(recipe.code, blocks / divisors)
+    codes = _codes(scaled, book, recipe.code)
+    if recipe.block == "strided":
+        codes = codes.t()
+    return codes.flatten()[: len(values)], scales
+
+
+def _block_size(case: BlockCase, recipe: BlockRecipe) -> int:
+    sizes = {"tensor": case.numbers, "row": case.shape[-1], "256": 256}
+    return sizes.get(recipe.block, case.block_size)
+
+
+def _codes(scaled: Tensor, book: Tensor, kind: str) -> Tensor:
+    last = len(book) - 1
+    if kind == "below":
+        return (torch.searchsorted(book, scaled.contiguous(), right=True) - 1).clamp(0, last)
+    if kind == "above":
+        return torch.searchsorted(book, scaled.contiguous()).clamp(0, last)
+    if kind == "linear":
+        return ((scaled + 1) / 2 * last).round().long().clamp(0, last)
+    if kind == "cut":
+        return ((scaled + 1) / 2 * last).long().clamp(0, last)
+    nearest = torch.bucketize(scaled, (book[1:] + book[:-1]) / 2)
+    return (nearest + 1).clamp(0, last) if kind == "next" else nearest
