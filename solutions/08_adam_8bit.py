@@ -102,12 +102,14 @@ check_eight_bit_state(predict_eight_bit_state)
 # **Run.** Now DistilBERT, with the optimizer of bitsandbytes. Its version 0.50.2 runs on a CPU too. If Python
 # does not find the library: `pip install 'lean-training[train]'`.
 #
-# The next cell takes one step with gradients of zero, and sorts the tensors of the state. It takes about 5 seconds.
+# Then one step with gradients of zero, and the tensors of the state are sorted. That takes about 5 seconds.
 
-# %%
+# %% tags=["given"]
 import bitsandbytes
 
 from grader import make_distilbert, optimizer_state_bytes
+
+# %%
 
 model = make_distilbert()
 for parameter in model.parameters():

@@ -101,6 +101,7 @@ def check_lean_job(train_within: Callable[..., Any], seed: int) -> Observation:
         with record_job(model) as record, fresh_optimizer_manager():
             train_within(model, case.make_batches(), case.budget_bytes)
         settings.append(record.facts())
+        _require_formats(model)
         tensors[f"{number}.weights"] = flat_weights(model).cpu()
     case = job_peak_case(seed)
     model, batches = case.make_model().to(lesson_device()), case.make_batches()
@@ -111,7 +112,10 @@ def check_lean_job(train_within: Callable[..., Any], seed: int) -> Observation:
         except ValueError as error:
             if "more memory" not in str(error):
                 raise
-            look_at = "what outlives your call: hooks that are not removed, gradients, lists"
+            if any(facts["hooks_left"] for facts in settings):
+                look_at = "hooks that are still there when your call ends: each has a handle with remove()"
+                fail("hooks_left", "no hook left on a parameter", f"{settings[0]['hooks_left']} hooks", look_at)
+            look_at = "what outlives your call: lists and names outside of it that hold tensors"
             fail("memory_kept", "no tensor kept after the call", str(error), look_at)
     claims = [claim_of(peak, lesson_device())]
     return Observation({"settings": settings, "large": record.facts(), "claims": claims}, tensors)
@@ -138,6 +142,14 @@ def _observe_steps(case: EightBitCase, eight_bit_step: Callable[..., Any]) -> tu
         recorder.note(gradients, kept)
     states = [optimizer.state.get(weight, {}) for weight in weights]
     return recorder.facts(states) | {"formats": state_formats(states)}, recorder.rows()
+
+
+def _require_formats(model: torch.nn.Module) -> None:
+    """Fail unless all parameters are float32 and trained, as they were."""
+    formats = {str(parameter.dtype).removeprefix("torch.") for parameter in model.parameters()}
+    if formats != {"float32"}:
+        look_at = "a conversion of the model: its parameters stay in their format"
+        fail("format_changed", "parameters in float32", f"parameters in {', '.join(sorted(formats))}", look_at)
 
 
 def _require_codes(answer: Any) -> tuple[Tensor, Tensor]:

@@ -19,13 +19,19 @@ class JobRecord:
 
     Attributes:
         forwards: Forwards of the model.
+        forwards_waiting: The most forwards without a gradient between them.
         gradients_alive: The most gradients that were there together.
+        optimizers_made: Optimizers that updated the model.
         hooks_left: Hooks on parameters that are there at the end, and were not before.
+        gradients_left: Gradients that are there at the end.
+        is_left_zero: Whether these are zeros.
     """
 
     def __init__(self, model: nn.Module):
         self.parameters = list(model.parameters())
-        self.forwards = self.gradients_alive = self.hooks_left = 0
+        self.forwards = self.forwards_waiting = self.gradients_alive = self.optimizers_made = 0
+        self.hooks_left = self.gradients_left = self._waiting = 0
+        self.is_left_zero = False
         self._hooks_before = self._hooks()
         self._names: set[str] = set()
         self._most_state_bytes = 0
@@ -34,15 +40,19 @@ class JobRecord:
 
     def facts(self) -> dict[str, Any]:
         """Return the counts by name, the classes of the optimizers, and the most bytes of state at one time."""
-        counts = {name: getattr(self, name) for name in ("forwards", "gradients_alive", "hooks_left")}
+        names = ("forwards", "forwards_waiting", "gradients_alive", "optimizers_made", "hooks_left", "gradients_left")
+        counts = {name: getattr(self, name) for name in (*names, "is_left_zero")}
         return counts | {"optimizers": sorted(self._names), "state_bytes": self._most_state_bytes}
 
     def note_forward(self, *_: Any) -> None:
         """Note a forward."""
         self.forwards += 1
+        self._waiting += 1
+        self.forwards_waiting = max(self.forwards_waiting, self._waiting)
 
     def note_gradient(self, _: Tensor) -> None:
         """Note how many gradients there are, right after one of them was written."""
+        self._waiting = 0
         alive = sum(parameter.grad is not None for parameter in self.parameters)
         self.gradients_alive = max(self.gradients_alive, alive)
 
@@ -50,13 +60,17 @@ class JobRecord:
         """Note a step of an optimizer, and what it holds."""
         own = {id(parameter) for parameter in self.parameters}
         if any(id(parameter) in own for group in optimizer.param_groups for parameter in group["params"]):
+            self.optimizers_made += optimizer not in self._state_bytes
             self._names.add(type(optimizer).__name__)
             self._state_bytes[optimizer] = distinct_storage_bytes(optimizer_state_tensors(optimizer))
             self._most_state_bytes = max(self._most_state_bytes, sum(self._state_bytes.values()))
 
     def close(self) -> None:
-        """Note which hooks are left."""
+        """Note which hooks and gradients are left."""
         self.hooks_left = self._hooks() - self._hooks_before
+        left = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        self.gradients_left = len(left)
+        self.is_left_zero = not any(bool(gradient.any()) for gradient in left)
 
     def _hooks(self) -> int:
         names = ("_post_accumulate_grad_hooks", "_backward_hooks")

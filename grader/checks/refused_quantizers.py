@@ -17,13 +17,12 @@ UPDATES = ("optimizer_update_8bit_blockwise", "optimizer_update_32bit")
 @contextlib.contextmanager
 def refuse_quantizers() -> Iterator[None]:
     """Fail the check when the block calls the course's own quantizer or that of bitsandbytes."""
-    instead, look_at = (
-        "codes and scales from lines of your own",
-        "the lines that are left open: what does each have to do?",
-    )
-    seams: list[tuple[Any, str]] = [(block_codes, "_nearest")]
-    seams += [(library, "QuantState") for library in _loaded()]  # what its quantizers return their scales in
-    with _refused(seams, "quantizer_called", instead, "a call of a finished quantizer", look_at):
+    instead, look_at = "codes and scales from lines of your own", "the lines that are left open: what does each do?"
+    library = [(module, "QuantState") for module in _loaded()]  # what its quantizers return their scales in
+    with (
+        _refused([(block_codes, "_nearest")], "course_quantizer", instead, "a call of encode_blocks", look_at),
+        _refused(library, "library_quantizer", instead, "a call of bitsandbytes' quantizer", look_at),
+    ):
         yield
 
 
@@ -31,8 +30,8 @@ def refuse_quantizers() -> Iterator[None]:
 def refuse_eight_bit_updates() -> Iterator[None]:
     """Fail the check when the block calls the updates that the optimizers of bitsandbytes consist of."""
     instead, look_at = "a step of lines of your own", "decode, update, encode: three lines that you write"
-    seams = [(library, name) for library in _loaded() for name in UPDATES]
-    with _refused(seams, "library_update_called", instead, "an update by bitsandbytes", look_at):
+    seams = [(module, name) for module in _loaded() for name in UPDATES]
+    with _refused(seams, "library_update", instead, "an update by bitsandbytes", look_at):
         yield
 
 

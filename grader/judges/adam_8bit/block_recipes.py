@@ -21,7 +21,7 @@ class BlockRecipe:
         block: Numbers that share a scale: those of the "case", of the whole "tensor", of a "row", a fixed "256", or
             "strided", numbers that are as many places apart as there are blocks.
         scale: What a scale is: "absmax", "max", "signed", the largest with its sign, "mean", "deviation", "sum",
-            "norm", "half", or "range".
+            "norm", "half", "squared", "smallest", or "range".
         code: How a code is found: "nearest", "below", "above", "next", one too high, "linear" between -1 and 1,
             "unscaled" without a division, "multiplied", or "cut".
         book: The code book: that of the "case", the "signed" or the "unsigned" one.
@@ -44,6 +44,8 @@ _SCALES: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": lambda blocks: blocks.abs().sum(dim=1),
     "norm": lambda blocks: torch.linalg.vector_norm(blocks, dim=1),
     "half": lambda blocks: blocks.abs().amax(dim=1) / 2,
+    "squared": lambda blocks: blocks.square().amax(dim=1),
+    "smallest": lambda blocks: blocks.abs().amin(dim=1),
     "range": lambda blocks: blocks.amax(dim=1) - blocks.amin(dim=1),
 }
 

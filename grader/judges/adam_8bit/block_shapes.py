@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from grader.cases.adam_8bit import BlockCase
 from grader.verdict import Verdict
 
+TELLING = ("filling_kept", "block_size_not_read")
 
-def judge_shapes(case: BlockCase, facts: Mapping[str, Any]) -> Verdict | None:
+
+def judge_shapes(cases: Sequence[BlockCase], settings: Sequence[Mapping[str, Any]]) -> Verdict | None:
     """Judge what a quantizer returned but for its values.
 
     Args:
-        case: What was quantized.
-        facts: "codes" and "scales", each with "shape" and "dtype", and "is_changed".
+        cases: What was quantized.
+        settings: Of each case "codes" and "scales", each with "shape" and "dtype", and "is_changed".
     """
+    found = [verdict for case, facts in zip(cases, settings, strict=True) if (verdict := _judge(case, facts))]
+    telling = [verdict for verdict in found if verdict.code in TELLING]  # where blocks fit, others look alike
+    return next(iter([*telling, *found]), None)
+
+
+def _judge(case: BlockCase, facts: Mapping[str, Any]) -> Verdict | None:
     if facts["is_changed"]:
         look_at = "a line that writes into `values`, such as values.div_(...): make a new tensor instead"
         return Verdict("values_changed", "values as they were", "other values after the call", look_at)
+    if facts["scales"]["dtype"] == "uint8" and facts["codes"]["dtype"] != "uint8":
+        return Verdict("pair_swapped", "codes, then scales", "scales, then codes", "the order of what you return")
     return _judge_scales(case, facts["scales"]) or _judge_codes(case, facts["codes"])
 
 

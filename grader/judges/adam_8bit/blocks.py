@@ -42,6 +42,10 @@ MISTAKES = (
     BlockMistake(
         "range_for_largest", BlockRecipe(scale="range"), "the scale: the largest size, not largest minus smallest"
     ),
+    BlockMistake("square_for_size", BlockRecipe(scale="squared"), "the scale: the size itself, not its square"),
+    BlockMistake(
+        "smallest_for_largest", BlockRecipe(scale="smallest"), "the scale: the largest size, not the smallest"
+    ),
     BlockMistake("scale_halved", BlockRecipe(scale="half"), "the scale: a factor of one half"),
     BlockMistake("code_below", BlockRecipe(code="below"), "the nearest code: the one below may be further away"),
     BlockMistake(
@@ -67,10 +71,10 @@ MISTAKES = (
 def judge_block_codes(observation: Observation, seed: int) -> Verdict:
     """Judge formats and shapes, then scales, then codes."""
     cases, settings = block_cases(seed), observation.facts["settings"]
-    for number, (case, facts) in enumerate(zip(cases, settings, strict=True)):
-        verdict = judge_shapes(case, facts)
-        if verdict:
-            return verdict
+    verdict = judge_shapes(cases, settings)
+    if verdict:
+        return verdict
+    for number, case in enumerate(cases):
         codes, scales = _read(observation.tensors, number)
         expected, measured = _miss(case, codes, scales)
         if expected:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -26,6 +26,7 @@ def judge_lean_job(observation: Observation, seed: int) -> Verdict:
     for number, case in enumerate(job_loss_cases(seed)):
         facts, weights = observation.facts["settings"][number], observation.tensors[f"{number}.weights"]
         verdict = _judge_calls(case, facts, case.updates) or _judge_loss(case, facts, weights)
+        verdict = verdict or _judge_gradients(facts)
         if verdict:
             return verdict
         worst = max(worst, case.loss_of(weights) / reference_loss(case))
@@ -46,17 +47,30 @@ def _judge_calls(case: JobCase, facts: Mapping[str, Any], updates: int) -> Verdi
         return Verdict(
             code, expected, f"{facts['forwards']} forwards", "how often the batches are walked through: once"
         )
+    if facts["forwards_waiting"] > 1:
+        measured = f"{facts['forwards_waiting']} forwards before a backward"
+        return Verdict("graphs_kept", expected, measured, "where backward() is called: after each forward")
     if facts["hooks_left"]:
         look_at = "hooks that are still there when your call ends: each has a handle with remove()"
         return Verdict("hooks_left", expected, f"{facts['hooks_left']} hooks left on parameters", look_at)
     return None
 
 
+def _judge_gradients(facts: Mapping[str, Any]) -> Verdict | None:
+    expected = "no gradient left when the call ends"
+    if facts["gradients_left"]:
+        measured = f"{facts['gradients_left']} gradients left"
+        if facts["is_left_zero"]:
+            look_at = "zeros take as much memory as numbers: a gradient that is None takes none"
+            return Verdict("zeros_left", expected, measured, look_at)
+        look_at = "gradients that nobody uses: does your step come before the gradient is written?"
+        return Verdict("gradients_left", expected, measured, look_at)
+    return None
+
+
 def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Verdict | None:
     wanted, loss = reference_loss(case), case.loss_of(weights)
     expected = f"a loss of at most {LOSS_FACTOR} times AdamW's {wanted:.3f}, after {case.updates} updates"
-    if loss <= LOSS_FACTOR * wanted:
-        return None
     names = ", ".join(str(name) for name in facts["optimizers"]) or "no optimizer"
     measured = f"{loss:.3f}, which is {loss / wanted:.2f} times AdamW's, by {names}"
     start = nn.utils.parameters_to_vector(case.make_model().parameters()).detach()
@@ -68,16 +82,42 @@ def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Ver
         )
     if any(still):
         measured = f"{sum(still)} of {len(still)} parameters never move; {measured}"
-        return Verdict("parameters_left_out", expected, measured, "which parameters your optimizer is given")
-    if not loss < float("inf"):
-        return Verdict("diverged", expected, "a loss that is no finite number", "the learning rate: it is too large")
-    if loss > case.loss_of(start):
-        return Verdict("loss_rises", expected, measured, "the sign and the size of your updates")
+        return Verdict(*_left_out(still, expected, measured))
+    if loss <= LOSS_FACTOR * wanted:
+        return None
+    is_worse = loss > case.loss_of(start)
+    return Verdict(*_too_high(facts, len(still), is_worse, loss < float("inf"), expected, measured))
+
+
+def _too_high(
+    facts: Mapping[str, Any], parameters: int, is_worse: bool, is_finite: bool, expected: str, measured: str
+) -> tuple[str, str, str, str]:
+    """Tell why a loss is too high, from what was seen beside it."""
+    if not is_finite:
+        return "diverged", expected, "a loss that is no finite number", "the learning rate: it is too large"
+    if is_worse:
+        return "loss_rises", expected, measured, "the sign and the size of your updates"
+    if facts["optimizers_made"] > parameters:
+        look_at = "where optimizers are made: a new one has forgotten all steps before"
+        return "optimizers_made_anew", expected, f"{facts['optimizers_made']} optimizers; {measured}", look_at
     if set(facts["optimizers"]) == {"SGD"}:
+        if facts["state_bytes"]:
+            look_at = "momentum: a step is as long as its gradients, and those of rare words are short"
+            return "steps_of_momentum", expected, measured, look_at
         look_at = "rare words have small gradients: which optimizers of this Part take full steps for them?"
-        return Verdict("steps_of_sgd", expected, measured, look_at)
+        return "steps_of_sgd", expected, measured, look_at
     look_at = "the learning rate, and gradients of earlier batches: AdamW takes 4e-3 here"
-    return Verdict("loss_too_high", expected, measured, look_at)
+    return "loss_too_high", expected, measured, look_at
+
+
+def _left_out(still: Sequence[bool], expected: str, measured: str) -> tuple[str, str, str, str]:
+    """Tell which parameters never move; the first one is the embedding."""
+    if sum(still) > len(still) / 2:
+        look_at = "a name that changes in a loop is read when the hook runs: whose optimizer does each hook step?"
+        return "most_parameters_left_out", expected, measured, look_at
+    if still[0] and sum(still) == 1:
+        return "embedding_left_out", expected, measured, "the embedding: it is trained too"
+    return "parameters_left_out", expected, measured, "which parameters are updated, and which are not"
 
 
 def _judge_peak(case: JobCase, claim: Mapping[str, Any], facts: Mapping[str, Any]) -> Verdict | None:

@@ -52,6 +52,10 @@ MISTAKES = (
     ),
     StepMistake("limit_included", {"limit": 4097}, "the limit: a tensor of exactly 4,096 numbers is quantized"),
     StepMistake("limit_too_low", {"limit": 4095}, "the limit: a tensor of 4,095 numbers stays in float32"),
+    StepMistake("limit_by_dimension", {"limit": -1}, "the limit: it counts numbers, not dimensions"),
+    StepMistake(
+        "gradient_quantized", {"has_gradient_codes": True}, "what is encoded: both moments, and not the gradient"
+    ),
     StepMistake("one_scale_for_the_tensor", {"block": 0}, "the scales: one for each block of 256 numbers"),
     StepMistake("block_of_2048", {"block": 2048}, "the size of a block: 256 numbers"),
     StepMistake("block_of_64", {"block": 64}, "the size of a block: 256 numbers"),

@@ -21,7 +21,7 @@ class StepRecipe:
     Attributes:
         books: Whose code book each moment has: "own", "signed", "unsigned", "swapped", or "linear" codes.
         quantized: Which moments are codes: "both", "mean", "square", or "none".
-        limit: Numbers of the smallest quantized tensor.
+        limit: Numbers of the smallest quantized tensor; 0 for all tensors, -1 for those of two dimensions and more.
         block: Numbers of a block; 0 for one block per tensor.
         start: What the moments are before the first step: "zeros", or "code_zero", the codes 0 with scales of 1.
         kept: What the state keeps: the "new" moments, the "old" ones, only the new "mean" or only the new "square".
@@ -33,7 +33,8 @@ class StepRecipe:
         decay: The weight decay is "decoupled", or "none".
         is_rate_fixed: Whether the learning rate of the first step is kept.
         gradient: Factor of the gradient.
-        moves: How often a step moves the weight.
+        has_gradient_codes: Whether the gradient is encoded and decoded too.
+        moves: How often a step updates moments and weight.
         betas: The betas in the order of their use.
         fixed_betas: Betas that are used whatever the options are.
         fixed_eps: An epsilon that is used whatever the options are.
@@ -52,6 +53,7 @@ class StepRecipe:
     decay: str = "decoupled"
     is_rate_fixed: bool = False
     gradient: float = 1.0
+    has_gradient_codes: bool = False
     moves: int = 1
     betas: tuple[int, int] = (0, 1)
     fixed_betas: tuple[float, float] | None = None
@@ -77,7 +79,7 @@ class _Walk:
         self.eps = case.eps if recipe.fixed_eps is None else recipe.fixed_eps
         self.weight = case.make_weights()[index]
         self.block = recipe.block or self.weight.numel()
-        is_large = self.weight.numel() >= recipe.limit
+        is_large = self.weight.dim() > 1 if recipe.limit < 0 else self.weight.numel() >= recipe.limit
         self.has_codes = [is_large and recipe.quantized in ("both", name) for name in ("mean", "square")]
         self.books = _books(recipe.books)
         self.moments = [self._start(number) for number in range(2)]
@@ -96,17 +98,20 @@ class _Walk:
                 return self.weight
             gradient = torch.zeros_like(self.weight)
         self.own_steps += 1
-        moments = self._updated(recipe.gradient * gradient)
+        if recipe.has_gradient_codes:
+            gradient = decode_blocks(*encode_blocks(gradient, self.books[0]), self.books[0])
+        mean, square_mean = (self._decoded(number) for number in range(2))
         for _ in range(recipe.moves):
+            mean = mean.lerp(recipe.gradient * gradient, 1 - self.betas[0])
+            square_mean = square_mean.lerp((recipe.gradient * gradient).square(), 1 - self.betas[1])
+            moments = self._kept((mean, square_mean))
             self.weight = self._moved(moments, rate, decay, self._clock(step, gradients))
         return self.weight
 
-    def _updated(self, gradient: Tensor) -> list[Tensor]:
-        """Update both moments, keep them as codes where they are, and return those that move the weight."""
-        mean, square_mean = (self._decoded(number) for number in range(2))
-        moments = [mean.lerp(gradient, 1 - self.betas[0]), square_mean.lerp(gradient.square(), 1 - self.betas[1])]
+    def _kept(self, moments: Sequence[Tensor]) -> Sequence[Tensor]:
+        """Keep both moments, as codes where they are, and return those that move the weight."""
         for number, name in enumerate(("mean", "square")):
-            if self.recipe.kept in ("new", name):
+            if self.recipe.kept in ("new", name) or not self.has_codes[number]:
                 self.moments[number] = self._encoded(moments[number], number)
         return [self._decoded(number) for number in range(2)] if self.recipe.weight_from == "encoded" else moments
 

@@ -13,6 +13,7 @@ from grader.verdict import Verdict
 
 MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
 BOOKS = 2 * 256  # both code books may stand in the state, once
+SHARED_BOOKS = "what the state keeps for each tensor: all of them share two code books"
 
 
 def judge_formats(case: EightBitCase, formats: Sequence[Mapping[str, int]]) -> Verdict | None:
@@ -50,6 +51,9 @@ def _judge_small(case: EightBitCase, index: int, numbers: int, found: Mapping[st
     if found.get("float32", 0) < 2 * numbers:
         look_at = "tensors of fewer than 4,096 numbers: the format of their moments"
         return Verdict("small_tensors_not_float32", expected, measured, look_at)
+    more = sum(found.values()) - 2 * numbers
+    if any(0 <= more - books <= MOST_COUNTERS for books in (BOOKS // 2, BOOKS)):
+        return Verdict("code_books_for_each_tensor", expected, measured, SHARED_BOOKS)
     if sum(found.values()) > 2 * numbers + MOST_COUNTERS:
         return Verdict("small_state_too_large", expected, measured, "what a small tensor keeps beside its two moments")
     return None
@@ -75,8 +79,7 @@ def _judge_codes(case: EightBitCase, index: int, numbers: int, found: Mapping[st
         look_at = "what the state keeps beside codes and scales: a moment in float32 takes four times as much"
         return Verdict("moments_kept_too", expected, measured, look_at)
     if others > scales + MOST_COUNTERS + spare:
-        look_at = "what the state keeps for each tensor: all of them share two code books"
-        return Verdict("code_books_for_each_tensor", expected, measured, look_at)
+        return Verdict("code_books_for_each_tensor", expected, measured, SHARED_BOOKS)
     return None
 
 
