@@ -81,5 +81,5 @@ def _codes(scaled: Tensor, book: Tensor, kind: str) -> Tensor:
         return ((scaled + 1) / 2 * last).round().long().clamp(0, last)
     if kind == "cut":
         return ((scaled + 1) / 2 * last).long().clamp(0, last)
-    nearest = torch.bucketize(scaled, (book[1:] + book[:-1]) / 2)
+    nearest = torch.bucketize(scaled.contiguous(), (book[1:] + book[:-1]) / 2)
     return (nearest + 1).clamp(0, last) if kind == "next" else nearest

@@ -88,6 +88,9 @@ def _judge_formats(case: DecayFormsCase, formats: Sequence[Mapping[str, int]]) -
     if not any(seen):
         look_at = "which optimizer updates: its state holds no codes"
         return Verdict("nothing_quantized", expected, measured, look_at)
+    if not any(has and should for has, should in zip(seen, wanted, strict=True)):
+        look_at = "which modules are overridden: embeddings, and not what has codes"
+        return Verdict("other_modules_overridden", expected, measured, look_at)
     tables = [isinstance(owners[id(parameter)], nn.Embedding) for _, parameter in named]
     if all(is_table for is_table, has, should in zip(tables, seen, wanted, strict=True) if has != should):
         look_at = "the embeddings: GlobalOptimManager is told their optim_bits before the first step"

@@ -129,7 +129,6 @@ MISCOUNTS = (
         "scale_for_each_row", {"scales": "rows"}, "what a block is: 256 numbers in a row, whatever the shape is"
     ),
     EightBitMiscount("blocks_over_all_tensors", {"scales": "all"}, "where blocks begin: each tensor starts its own"),
-    EightBitMiscount("scale_of_2_bytes", {"scale_bytes": 2}, "the format of a scale: float32"),
     EightBitMiscount("scale_of_1_byte", {"scale_bytes": 1}, "the format of a scale: float32"),
     EightBitMiscount(
         "block_of_2048", {"block": 2048}, "the size of a block: 2,048 is the paper's, bitsandbytes takes 256"
