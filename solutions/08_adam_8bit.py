@@ -170,11 +170,11 @@ del model, optimizer, states, with_codes, entries, references, parameter
 # That function counts 39 references to each code book. It gives 132,099,588 elements. The 131,566,188 on the slide
 # are AdamW's count, pasted.
 #
-# **Embeddings.** The paper's authors advise to keep the state of embeddings in 32 bits: their gradients vary more. It
-# is advice, and no need. For DistilBERT it doubles the state. `GlobalOptimManager` of bitsandbytes does it for single
-# tensors, and the Trainer does it **for every embedding**, unasked. The exercises in Further come back to it.
+# **Embeddings.** The paper's authors found training more stable with the state of embeddings in 32 bits. It is advice,
+# and no need. For DistilBERT it doubles the state. `GlobalOptimManager` of bitsandbytes does it for single tensors,
+# and the Trainer does it **for every embedding**, unasked. Further below you meet both.
 #
-# **The limit.** Next: one number less, and four times the bytes.
+# **The limit.** Next: one number less, and more than three times the bytes.
 
 # %%
 for numbers in (4095, 4096):
@@ -191,8 +191,8 @@ for numbers in (4095, 4096):
 # 1. Numbers of less than half a distance become 0.
 #
 # The second idea: **dynamic** codes. They cover seven decades, from 1e-7 to 1. Each decade has twice as many codes as
-# the next smaller one. So a large number is exact to a percent, and a small one is still there. The first moment has
-# a sign. The second has none, so its book spends no code on numbers below zero.
+# the next smaller one. So a number near the scale is exact to one percent, and a millionth of it is still there. The
+# first moment has a sign. The second has none, so its book spends no code on numbers below zero.
 
 
 # %% tags=["given"]
@@ -342,13 +342,13 @@ draw_curves(
 )
 
 # %% [markdown]
-# Below 256 the error hardly falls: what is left is the distance between two codes. The scales would take four times
-# as much. The paper's blocks have 2,048 numbers, and bitsandbytes has taken 256 since its version 0.44.
+# From 256 to 64 the error falls by a fifth, and the scales take four times as much. The paper's blocks have 2,048
+# numbers. bitsandbytes has taken 256 since its version 0.44.
 #
 # ## Write: the 8-bit step
 #
 # A step of 8-bit AdamW **decodes** both moments, takes AdamW's step with them in float32, and **encodes** them again.
-# Between two steps there are only codes and scales. The float32 moments of one tensor exist while that tensor is
+# Between two steps a large tensor has only codes and scales. The float32 moments of one tensor exist while that tensor is
 # updated.
 #
 # AdamW's step for one tensor is given. It changes the weight and both moments in place.
@@ -497,7 +497,7 @@ print(
 # ## The trade-off
 #
 # Now all optimizers of this Part on one task: which of 32 topics does a text of eight words have? Most words are
-# rare, as in real text. Each optimizer takes 80 updates. Its learning rate is the best of three that were tried.
+# rare, as in real text. Each optimizer takes 80 updates. Its learning rate was found by trying a few.
 
 # %%
 from transformers.optimization import Adafactor
@@ -544,9 +544,9 @@ curves = {name: runs[name][0] for name in ("AdamW", "8-bit AdamW")}
 draw_curves([20, 40, 60, 80], curves, title="8 bits beside 32", x_label="updates", y_label="loss on other texts")
 
 # %% [markdown]
-# SGD keeps nothing, and ends at the highest loss: rare words have small gradients. AdamW and 8-bit AdamW end at the
-# same loss, and the second one keeps a quarter of the state. Adafactor keeps least of the three, and ends close to
-# them here.
+# SGD keeps nothing, and ends at the highest loss: rare words have small gradients. AdamW and 8-bit AdamW end at nearly
+# the same loss, and the second one keeps about a quarter of the state. Adafactor keeps least of these three, and its
+# loss is a little higher here.
 #
 # One task and 80 updates are no law. What holds in general is the bytes:
 #
