@@ -348,8 +348,8 @@ draw_curves(
 # ## Write: the 8-bit step
 #
 # A step of 8-bit AdamW **decodes** both moments, takes AdamW's step with them in float32, and **encodes** them again.
-# Between two steps a large tensor has only codes and scales. The float32 moments of one tensor exist while that tensor is
-# updated.
+# Between two steps a large tensor has only codes and scales. The float32 moments of one tensor exist while that tensor
+# is updated.
 #
 # AdamW's step for one tensor is given. It changes the weight and both moments in place.
 

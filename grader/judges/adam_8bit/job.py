@@ -82,7 +82,8 @@ def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Ver
         )
     if any(still):
         measured = f"{sum(still)} of {len(still)} parameters never move; {measured}"
-        return Verdict(*_left_out(still, expected, measured))
+        has_one_dimension = [parameter.dim() < 2 for parameter in case.make_model().parameters()]
+        return Verdict(*_left_out(still, has_one_dimension, expected, measured))
     if loss <= LOSS_FACTOR * wanted:
         return None
     is_worse = loss > case.loss_of(start)
@@ -110,8 +111,12 @@ def _too_high(
     return "loss_too_high", expected, measured, look_at
 
 
-def _left_out(still: Sequence[bool], expected: str, measured: str) -> tuple[str, str, str, str]:
+def _left_out(
+    still: Sequence[bool], has_one_dimension: Sequence[bool], expected: str, measured: str
+) -> tuple[str, str, str, str]:
     """Tell which parameters never move; the first one is the embedding."""
+    if still == has_one_dimension:
+        return "biases_left_out", expected, measured, "biases and normalisations: they are trained too"
     if sum(still) > len(still) / 2:
         look_at = "a name that changes in a loop is read when the hook runs: whose optimizer does each hook step?"
         return "most_parameters_left_out", expected, measured, look_at
