@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from grader.cases.adam_8bit import SMALLEST_QUANTIZED, eight_bit_forms_cases
 from grader.cases.adamw import DecayFormsCase
-from grader.judges.adamw import forms as adamw_forms
 from grader.judges.adamw.groups import judge_options, options_of
 from grader.judges.forms import Facts, judge_models, name_form
+from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
 from grader.judges.updates import judge_gradients
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -22,7 +22,9 @@ from grader.verdict import PASSED, Verdict
 # On one device the same kernel takes the same steps. Two devices may round a number to another code: up to 2e-3.
 TOLERANCE = 5e-3
 
-LOOK_AT = adamw_forms.LOOK_AT | {
+LOOK_AT = FORMS_LOOK_AT | {
+    "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
+    "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
     "trainer_another_optimizer": "optim of TrainingArguments: which name is 8-bit AdamW's?",
     "trainer_nothing_quantized": "optim of TrainingArguments: which name is 8-bit AdamW's?",
 }
@@ -31,7 +33,7 @@ LOOK_AT = adamw_forms.LOOK_AT | {
 def judge_eight_bit_accelerate(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = adamw_forms._judge_accelerate(case, facts, calls)
+        verdict = judge_prepared(case, facts, calls)
         verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
@@ -59,7 +61,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
         verdict = judge_options(case, facts["options"])
-        verdict = verdict or judge_gradients(facts, tensors, adamw_forms._make_reference(case))
+        verdict = verdict or judge_gradients(facts, tensors, make_loop_reference(case))
         verdict = verdict or _judge_formats(case, facts["formats"]) or _judge_movement(case, tensors, facts)
         if verdict:
             return name_form(verdict, form, LOOK_AT)
@@ -122,7 +124,7 @@ def distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     full.param_groups[0]["weight_decay"] = case.weight_decay
     with fresh_optimizer_manager():
         for update in range(case.updates):
-            parts = adamw_forms._split(tensors[f"gradient.{update}"], model)
+            parts = split_by_parameters(tensors[f"gradient.{update}"], model)
             for owner in (optimizer, full):
                 for parameter, part in zip(model.parameters(), parts, strict=True):
                     parameter.grad = part if (id(parameter) in tables) == (owner is full) else None
