@@ -87,7 +87,8 @@ def predict_eight_bit_state(parameters: list) -> int:
 
 
 # %%
-look(lambda: format_bytes(predict_eight_bit_state([torch.zeros(100, 100), torch.zeros(100)])))
+two = [torch.zeros(100, 100, requires_grad=True), torch.zeros(100, requires_grad=True)]
+look(lambda: format_bytes(predict_eight_bit_state(two)))
 
 # %% check="check_eight_bit_state" points=2
 check_eight_bit_state(predict_eight_bit_state)
@@ -168,7 +169,7 @@ del model, optimizer, states, with_codes, entries, references, parameter
 
 # %% [markdown]
 # That function counts 39 references to each code book. It gives 132,099,588 elements. The 131,566,188 on the slide
-# are AdamW's count, pasted.
+# are AdamW's, pasted: 2 x 65,783,042 moments and 104 step counts.
 #
 # **Embeddings.** The paper's authors found training more stable with the state of embeddings in 32 bits. It is advice,
 # and no need. For DistilBERT it doubles the state. `GlobalOptimManager` of bitsandbytes does it for single tensors,
@@ -191,8 +192,10 @@ for numbers in (4095, 4096):
 # 1. Numbers of less than half a distance become 0.
 #
 # The second idea: **dynamic** codes. They cover seven decades, from 1e-7 to 1. Each decade has twice as many codes as
-# the next smaller one. So a number near the scale is exact to one percent, and a millionth of it is still there. The
-# first moment has a sign. The second has none, so its book spends no code on numbers below zero.
+# the next smaller one. A decade is cut into equal parts, and a code is the middle of its part. So codes near the scale
+# are 1.4 % of it apart, and a millionth of the scale is not yet 0.
+#
+# The first moment has a sign. The second has none, so its book spends no code on numbers below zero.
 
 
 # %% tags=["given"]
@@ -269,11 +272,11 @@ for name, book in (("linear codes, one scale", LINEAR), ("dynamic codes, one sca
 # may be short. Return two tensors:
 #
 # - codes, `torch.uint8`, in the shape of `values`: the place of the nearest value in `code_book`;
-# - scales, float32, of shape [blocks]: the largest size in each block. A block of zeros has the scale 0, and codes
-#   without NaN.
+# - scales, float32, of shape [blocks]: the largest size in each block. A block of zeros has the scale 0; then any code
+#   will do.
 #
-# `values` stay as they are. By hand: neither `encode_blocks` nor the quantizer of bitsandbytes. It is judged with
-# several shapes, block sizes and code books.
+# `values` and `code_book` stay as they are. By hand: neither `encode_blocks` nor the quantizer of bitsandbytes. It is
+# judged with several shapes, block sizes and code books, and with scales of 1e-15.
 
 
 # %% exercise="quantize_blocks"
@@ -325,13 +328,13 @@ check_block_codes(quantize_blocks)
 # Fewer numbers share the scale of an outlier, so more numbers lie where codes are dense.
 # </details>
 #
-# **Modify.** What does a smaller block cost? `encode_blocks` is the course's own version of your function, and
-# `decode_blocks` turns codes back. Before you run the cell: by how much does the error fall from 256 to 64?
+# **Modify.** What does a smaller block cost? `encode_blocks` is the course's own version of your function, with one rule
+# more that is told below. `decode_blocks` turns codes back. Before you run the cell: by how much does the error fall from 256 to 64?
 
 # %%
 from grader import draw_curves
 
-sizes = [64, 256, 1024, 2048, 4096, 65_536]
+sizes = [64, 256, 1024, 4096]
 errors = [error_of_the_rest(decode_blocks(*encode_blocks(values, SIGNED, size), SIGNED, size)) for size in sizes]
 draw_curves(
     sizes,
@@ -371,7 +374,28 @@ def adamw_update(weight, gradient, mean, square_mean, step, group):
 
 codes, scales = encode_blocks(torch.tensor([0.5, -3.0, 0.0], device=device), SIGNED)
 print("codes", codes.tolist(), "scales", scales.tolist())
-print("decoded", decode_blocks(codes, scales, SIGNED).tolist())
+print("decoded", decode_blocks(codes, scales, SIGNED).tolist(), "(SIGNED begins at -0.993)")
+
+# %% [markdown]
+# **One rule more.** A number had the gradient 0.0001 once, beside one of 1. Both moments are encoded, and the next
+# gradient is 0. Before you run the cell: what does the step divide by, if the second moment has become 0?
+
+# %%
+gradients = torch.tensor([1.0, 1e-4], device=device)
+mean = decode_blocks(*encode_blocks(0.1 * gradients, SIGNED), SIGNED)
+for name, encode in (("nearest code", quantize_whole), ("encode_blocks", encode_blocks)):
+    square_mean = decode_blocks(*encode(0.001 * gradients.square(), UNSIGNED), UNSIGNED)
+    step = float(mean[1] / (square_mean[1].sqrt() + 1e-8))
+    print(f"{name:<14} second moment {float(square_mean[1]):.1e}, a step of {step:,.1f} learning rates")
+codes, _ = bitsandbytes.functional.quantize_blockwise(torch.eye(2, device=device), code=UNSIGNED, blocksize=256)
+print("code of a 0 beside a 1, in bitsandbytes:", int(codes[0, 1]))
+
+# %% [markdown]
+# With a second moment of 0, epsilon alone divides. Yet the first moment is still there, so the step is far too long.
+# Rare words meet this often. With it, the task of texts further below ends at a loss of 0.96, and not at 0.49.
+#
+# So `encode_blocks` has one rule more. With `UNSIGNED`, no number gets code 0 in a block that has a scale: it gets code
+# 1 at least. On a CPU, bitsandbytes 0.50.2 has no second moment of 0 either: a number near 0 gets code 7.
 
 # %% [markdown]
 # **Exercise.** Write the step. `encode_blocks(values, book)` and `decode_blocks(codes, scales, book)` take blocks of
@@ -382,8 +406,8 @@ print("decoded", decode_blocks(codes, scales, SIGNED).tolist())
 # dict at first. It keeps that parameter's own step count and both moments: codes and scales from 4,096 numbers on,
 # float32 below. Moments begin with zeros. The mean takes the book `SIGNED`, the other one `UNSIGNED`.
 #
-# Gradients stay as they are. No optimizer of PyTorch or bitsandbytes. Judged: weights after each of 8 steps, formats
-# in the state.
+# The state holds tensors, also in tuples, lists or dicts. Gradients and options stay as they are; autograd records
+# nothing here. No optimizer of PyTorch or bitsandbytes. Judged: weights after each of 8 steps, formats in the state.
 
 
 # %% exercise="eight_bit_step"
@@ -438,6 +462,9 @@ def compare_steps():
 
 look(compare_steps)
 
+# %% [markdown]
+# bitsandbytes keeps 2,048 bytes more in its state: the two code books.
+
 # %% check="check_eight_bit_steps" points=4
 check_eight_bit_steps(eight_bit_step)
 
@@ -459,45 +486,36 @@ check_eight_bit_steps(eight_bit_step)
 # %% [markdown]
 # ## A real run
 #
-# The task of lesson 06: do two sentences have the same subject? The same classifier, the same learning rate, and two
-# epochs of 150 updates. *F1* is the harmonic mean of precision and recall. The cell takes 10 to 20 seconds.
+# The task of lesson 06: do two sentences have the same subject? The same classifier, the same learning rate and the
+# same order, for one epoch of 150 updates. The cell takes 5 to 10 seconds.
 
 # %%
 from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
 
-tokenizer = make_tokenizer()
-training, validation = (tokenize_pairs(make_sentence_pairs(split), tokenizer) for split in ("train", "validation"))
+training = tokenize_pairs(make_sentence_pairs("train"), make_tokenizer())
 classifier = make_pair_classifier().to(device)
 optimizer = bitsandbytes.optim.AdamW8bit(classifier.parameters(), lr=2e-4)
 loader = torch.utils.data.DataLoader(training, batch_size=16, shuffle=True, generator=torch.Generator().manual_seed(0))
-for epoch in range(2):
-    total = 0.0
-    for batch in loader:
-        loss = classifier(**{name: entry.to(device) for name, entry in batch.items()}).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        total += loss.item()
-    print(f"epoch {epoch + 1}: loss {total / len(loader):.3f}")
-
-# %%
-with torch.no_grad():
-    held_out = {name: entry.to(device) for name, entry in validation[:].items()}
-    guesses = classifier(**held_out).logits.argmax(dim=1)  # [pairs]
-hits = int((guesses * held_out["labels"]).sum())
-print(f"F1 on {len(guesses)} other pairs: {2 * hits / int(guesses.sum() + held_out['labels'].sum()):.3f}")
+total = 0.0
+for batch in loader:
+    loss = classifier(**{name: entry.to(device) for name, entry in batch.items()}).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+print(f"epoch 1: loss {total / len(loader):.3f}")
 parameters = sum(parameter.numel() for parameter in classifier.parameters())
 print(
     f"state: {format_bytes(optimizer_state_bytes(optimizer))}; AdamW: {format_bytes(8 * parameters)} and its counters"
 )
 
 # %% [markdown]
-# Put these numbers beside yours of lesson 06: the same F1 within a point or two, with about a quarter of the state.
+# Put these numbers beside yours of lesson 06: the loss of its first epoch within 0.01, with about a quarter of the state.
 #
 # ## The trade-off
 #
 # Now all optimizers of this Part on one task: which of 32 topics does a text of eight words have? Most words are
-# rare, as in real text. Each optimizer takes 80 updates. Its learning rate was found by trying a few.
+# rare, as in real text. Each optimizer takes 60 updates. Its learning rate was found by trying a few.
 
 # %%
 from transformers.optimization import Adafactor
@@ -512,20 +530,20 @@ makers = {
     "Adafactor": lambda parameters: Adafactor(parameters, lr=4e-3, **as_the_trainer),
     "8-bit AdamW": lambda parameters: bitsandbytes.optim.AdamW8bit(parameters, lr=4e-3),
 }
-texts = [(words.to(device), topics.to(device)) for words, topics in make_word_batches(80)]
-((other_words, other_topics),) = make_word_batches(1, rows=1024, draw=1)
+texts = [(words.to(device), topics.to(device)) for words, topics in make_word_batches(60, vocabulary=2048)]
+((other_words, other_topics),) = make_word_batches(1, rows=1024, vocabulary=2048, draw=1)
 
 
 # %%
 def train_words(make_optimizer):
-    sorter = make_word_sorter().to(device)
+    sorter = make_word_sorter(2048).to(device)
     optimizer = make_optimizer(sorter.parameters())
     losses = []
     for number, (words, topics) in enumerate(texts, start=1):
         optimizer.zero_grad()
         sorter(words, topics).backward()
         optimizer.step()
-        if number % 20 == 0:
+        if number % 15 == 0:
             with torch.no_grad():
                 losses.append(float(sorter(other_words.to(device), other_topics.to(device))))
     return losses, optimizer_state_bytes(optimizer) / MIB
@@ -534,21 +552,21 @@ def train_words(make_optimizer):
 runs = {name: train_words(make_optimizer) for name, make_optimizer in makers.items()}
 draw_points(
     {name: (state_mib, losses[-1]) for name, (losses, state_mib) in runs.items()},
-    title="Loss on 1,024 other texts after 80 updates",
+    title="Loss on 1,024 other texts after 60 updates",
     x_label="optimizer state, MiB",
     y_label="loss",
 )
 
 # %%
 curves = {name: runs[name][0] for name in ("AdamW", "8-bit AdamW")}
-draw_curves([20, 40, 60, 80], curves, title="8 bits beside 32", x_label="updates", y_label="loss on other texts")
+draw_curves([15, 30, 45, 60], curves, title="8 bits beside 32", x_label="updates", y_label="loss on other texts")
 
 # %% [markdown]
 # SGD keeps nothing, and ends at the highest loss: rare words have small gradients. AdamW and 8-bit AdamW end at nearly
 # the same loss, and the second one keeps about a quarter of the state. Adafactor keeps least of these three, and its
 # loss is a little higher here.
 #
-# One task and 80 updates are no law. What holds in general is the bytes:
+# One task and 60 updates are no law. What holds in general is the bytes:
 #
 # | | bytes of state for each parameter |
 # |---|---|
@@ -598,6 +616,11 @@ for name, row in (("batch 4", "adam_8bit"), ("all the rest", "adam_8bit_and_the_
 print(f"optimizer state in both: {forecast.optimizer_state_bytes / MIB:,.1f} MiB")
 print("not forecast: allocator reserve and fragmentation")
 
+# %% [markdown]
+# With batch 4 the published number is 3,120 MiB above the forecast. Activations of float32 are most of that step, and
+# `nvidia-smi` also counts what the allocator holds in reserve for them. With the rest, activations are few, and the
+# gap is 158 MiB.
+
 # %% [markdown] tags=["further"]
 # ## Further: two forms
 #
@@ -645,7 +668,8 @@ same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": Tr
 # %% [markdown]
 # **Exercise.** Train one model with Accelerate and one with the Trainer, so that both end in the same weights.
 #
-# *Contract.* 8-bit AdamW of bitsandbytes, constant `lr`, one epoch in order, one update for `rows` rows. Parameters
+# *Contract.* 8-bit AdamW of bitsandbytes, constant `lr`, one epoch in order. Each `rows` rows are one forward and one
+# update; the last batch may be short. Parameters
 # of two and more dimensions decay by `weight_decay`, the others do not. In both forms the state of embeddings is
 # float32, and that of every other tensor of 4,096 numbers and more is codes. `same_run` holds the other arguments for
 # the Trainer. Nothing is returned. It is judged by gradients, options, weights, and the formats of the state.
@@ -721,9 +745,9 @@ from grader import check_lean_job, measure_peak_memory
 # %% [markdown]
 # **Exercise.** Train the model within its budget.
 #
-# *Contract.* `model(words, topics)` returns the loss of a batch. Go once through `batches`, in order, with one update
-# for each: first forward, then backward. At no moment hold more than `budget_bytes` beside the parameters, and hold
-# nothing when you return: gradients and hooks are gone. All parameters stay in their format and are trained.
+# *Contract.* `model(words, topics)` returns the loss of a batch. Go once through `batches`, in order: for each one
+# forward of the model itself, one backward, one update. At no moment hold more than `budget_bytes` beside the parameters, and hold
+# nothing when you return: gradients and hooks are gone. All parameters stay in their format, all the time, and are trained.
 #
 # The loss on other texts, on two models, is at most 1.4 times that of AdamW with a learning rate of 4e-3 after the
 # same batches. The peak is measured on a larger model.
@@ -760,12 +784,12 @@ def train_within(model, batches: list, budget_bytes: int) -> None:
 
 # %%
 def show_job():
-    sorter = make_word_sorter(512, 256, 512, blocks=20).to(device)
+    sorter = make_word_sorter(512, 192, 384, blocks=16).to(device)
     parameter_bytes = sum(parameter.nbytes for parameter in sorter.parameters())
-    few, budget_bytes = make_word_batches(2, vocabulary=512), int(0.85 * parameter_bytes)
+    few, budget_bytes = make_word_batches(2, rows=8, vocabulary=512), int(0.85 * parameter_bytes)
     peak = measure_peak_memory(lambda: train_within(sorter, few, budget_bytes), model=sorter)
     print(f"{format_bytes(peak.above_entry_bytes)} beside the parameters, budget {format_bytes(budget_bytes)}")
-    small = make_word_sorter().to(device)
+    small = make_word_sorter(2048).to(device)
     train_within(small, texts, budget_bytes)
     with torch.no_grad():
         print(f"loss {float(small(other_words.to(device), other_topics.to(device))):.3f}")

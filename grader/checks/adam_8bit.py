@@ -30,6 +30,7 @@ from grader.checks.running import make_check
 from grader.checks.state_formats import record_state_formats, state_formats
 from grader.checks.step_records import StepRecord, copies, on_device
 from grader.device import lesson_device
+from grader.meters.storages import tensors_in
 from grader.observation import Observation
 from grader.testbed.eight_bit_manager import fresh_optimizer_manager
 from grader.testbed.own_optimizer import OwnOptimizer
@@ -52,17 +53,18 @@ def check_eight_bit_state(predict_eight_bit_state: Callable[..., Any], seed: int
 
 @make_check("quantize_blocks", ("values", "code_book", "block_size"))
 def check_block_codes(quantize_blocks: Callable[..., Any], seed: int) -> Observation:
-    """Quantize four tensors."""
+    """Quantize five tensors."""
     settings: list[dict[str, Any]] = []
     tensors: dict[str, Tensor] = {}
     for number, case in enumerate(block_cases(seed)):
         values, book = case.make_values().to(lesson_device()), case.make_code_book().to(lesson_device())
-        kept = values.clone()
+        kept, kept_book = values.clone(), book.clone()
         with refuse_quantizers():
             answer = quantize_blocks(values, book, case.block_size)
         codes, scales = _require_codes(answer)
         settings.append({"codes": _describe(codes), "scales": _describe(scales)})
         settings[-1]["is_changed"] = not torch.equal(values, kept)
+        settings[-1]["is_book_changed"] = not torch.equal(book, kept_book)
         tensors |= {f"{number}.codes": codes.detach().cpu(), f"{number}.scales": scales.detach().cpu()}
     return Observation({"settings": settings}, tensors)
 
@@ -101,7 +103,7 @@ def check_lean_job(train_within: Callable[..., Any], seed: int) -> Observation:
         with record_job(model) as record, fresh_optimizer_manager():
             train_within(model, case.make_batches(), case.budget_bytes)
         settings.append(record.facts())
-        _require_formats(model)
+        _require_trainable(model)
         tensors[f"{number}.weights"] = flat_weights(model).cpu()
     case = job_peak_case(seed)
     model, batches = case.make_model().to(lesson_device()), case.make_batches()
@@ -129,7 +131,7 @@ def _observe_steps(case: EightBitCase, eight_bit_step: Callable[..., Any]) -> tu
         for group, (rate, decay) in enumerate(options)
     ]
     optimizer = OwnOptimizer(eight_bit_step, groups, betas=case.betas, eps=case.eps)
-    recorder = StepRecord(weights)
+    recorder, removed, changed = StepRecord(weights), 0, set()
     for step in range(1, EIGHT_BIT_STEPS + 1):
         gradients = on_device(case.gradients(step))
         kept = copies(gradients)
@@ -137,15 +139,46 @@ def _observe_steps(case: EightBitCase, eight_bit_step: Callable[..., Any]) -> tu
             group["lr"] = case.learning_rate(number, step)
         for weight, gradient in zip(weights, gradients, strict=True):
             weight.grad = gradient
+        before = _options(optimizer)
         with refuse_optimizers("8-bit Adam written by hand", LINES_OF_STEP), refuse_eight_bit_updates():
             optimizer.step()
         recorder.note(gradients, kept)
-    states = [optimizer.state.get(weight, {}) for weight in weights]
-    return recorder.facts(states) | {"formats": state_formats(states)}, recorder.rows()
+        pairs = zip(weights, gradients, strict=True)
+        removed += sum(weight.grad is None and gradient is not None for weight, gradient in pairs)
+        changed |= {name for name, value in _options(optimizer).items() if before.get(name) != value}
+    states = _states(optimizer, weights)
+    facts = {"gradients_removed": removed, "options_changed": sorted({name for _, name in changed})}
+    facts |= {"formats": state_formats(states), "kept_numbers": _numbers_beside(optimizer, weights)}
+    return recorder.facts(states) | facts, recorder.rows()
 
 
-def _require_formats(model: torch.nn.Module) -> None:
-    """Fail unless all parameters are float32 and trained, as they were."""
+def _options(optimizer: OwnOptimizer) -> dict[tuple[int, str], Any]:
+    """Return the options of all groups by number and name."""
+    names = ("lr", "betas", "eps", "weight_decay")
+    return {(number, name): group.get(name) for number, group in enumerate(optimizer.param_groups) for name in names}
+
+
+def _states(optimizer: OwnOptimizer, weights: list[torch.nn.Parameter]) -> list[Any]:
+    """Return the state of each weight; fail where a state stands under another key, such as an id."""
+    if any(isinstance(key, int) for key in optimizer.state):
+        look_at = "the key of a state: optimizer.state[parameter], the parameter itself"
+        fail("state_under_another_key", "states under their parameters", "keys of type int", look_at)
+    return [optimizer.state.get(weight, {}) for weight in weights]
+
+
+def _numbers_beside(optimizer: OwnOptimizer, weights: list[torch.nn.Parameter]) -> int:
+    """Count the numbers in tensors that an optimizer holds beside its parameters, their gradients and its state."""
+    known = {id(tensor) for weight in weights for tensor in (weight, weight.grad)}
+    known |= {id(tensor) for tensor in tensors_in(list(optimizer.state.values()))}
+    held = [value for name, value in vars(optimizer).items() if name != "state"]
+    return sum({id(tensor): tensor.numel() for tensor in tensors_in(held) if id(tensor) not in known}.values())
+
+
+def _require_trainable(model: torch.nn.Module) -> None:
+    """Fail unless all parameters are float32 and trainable, as they were."""
+    if not all(parameter.requires_grad for parameter in model.parameters()):
+        look_at = "requires_grad: it stays as it was"
+        fail("frozen_at_the_end", "parameters that can be trained further", "frozen parameters", look_at)
     formats = {str(parameter.dtype).removeprefix("torch.") for parameter in model.parameters()}
     if formats != {"float32"}:
         look_at = "a conversion of the model: its parameters stay in their format"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from grader.meters.storages import distinct_storage_bytes, optimizer_state_tensors
+from grader.testbed.word_sorter import batch_number
 
 
 class JobRecord:
@@ -25,13 +28,20 @@ class JobRecord:
         hooks_left: Hooks on parameters that are there at the end, and were not before.
         gradients_left: Gradients that are there at the end.
         is_left_zero: Whether these are zeros.
+        state_left_bytes: State of optimizers that are still there at the end.
+        batches_seen: A number for each forward that tells its batch from others.
+        formats: The formats that parameters had at a forward.
+        most_updates: How often the parameter was updated that was updated most, where optimizers take the steps.
     """
 
     def __init__(self, model: nn.Module):
         self.parameters = list(model.parameters())
         self.forwards = self.forwards_waiting = self.gradients_alive = self.optimizers_made = 0
-        self.hooks_left = self.gradients_left = self._waiting = 0
+        self.hooks_left = self.gradients_left = self.state_left_bytes = self._waiting = 0
         self.is_left_zero = False
+        self.batches_seen: list[int] = []
+        self.formats: set[str] = set()
+        self._updates: Counter[int] = Counter()
         self._hooks_before = self._hooks()
         self._names: set[str] = set()
         self._most_state_bytes = 0
@@ -42,11 +52,17 @@ class JobRecord:
         """Return the counts by name, the classes of the optimizers, and the most bytes of state at one time."""
         names = ("forwards", "forwards_waiting", "gradients_alive", "optimizers_made", "hooks_left", "gradients_left")
         counts = {name: getattr(self, name) for name in (*names, "is_left_zero")}
+        counts |= {"batches_seen": self.batches_seen, "formats": sorted(self.formats)}
+        counts["state_left_bytes"] = self.state_left_bytes
+        counts |= {"most_updates": max(self._updates.values(), default=0)}
         return counts | {"optimizers": sorted(self._names), "state_bytes": self._most_state_bytes}
 
-    def note_forward(self, *_: Any) -> None:
-        """Note a forward."""
+    def note_forward(self, _: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any], __: Any) -> None:
+        """Note a forward, its batch, and the formats of the parameters."""
         self.forwards += 1
+        words = inputs[0] if inputs else named.get("words")
+        self.batches_seen.append(batch_number(words) if isinstance(words, Tensor) else -1)
+        self.formats |= {str(parameter.dtype).removeprefix("torch.") for parameter in self.parameters}
         self._waiting += 1
         self.forwards_waiting = max(self.forwards_waiting, self._waiting)
 
@@ -62,11 +78,15 @@ class JobRecord:
         if any(id(parameter) in own for group in optimizer.param_groups for parameter in group["params"]):
             self.optimizers_made += optimizer not in self._state_bytes
             self._names.add(type(optimizer).__name__)
+            held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+            self._updates.update(id(parameter) for parameter in held if parameter.grad is not None)
             self._state_bytes[optimizer] = distinct_storage_bytes(optimizer_state_tensors(optimizer))
             self._most_state_bytes = max(self._most_state_bytes, sum(self._state_bytes.values()))
 
     def close(self) -> None:
-        """Note which hooks and gradients are left."""
+        """Note which hooks, gradients and optimizers are left."""
+        gc.collect()
+        self.state_left_bytes = sum(self._state_bytes.values())
         self.hooks_left = self._hooks() - self._hooks_before
         left = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         self.gradients_left = len(left)
@@ -82,7 +102,7 @@ def record_job(model: nn.Module) -> Iterator[JobRecord]:
     """Record a training job of `model` while the block runs."""
     record = JobRecord(model)
     handles: list[Any] = [
-        model.register_forward_hook(record.note_forward),
+        model.register_forward_hook(record.note_forward, with_kwargs=True),
         register_optimizer_step_post_hook(record.note_step),
     ]
     # These hooks come first, so they see a gradient that a later hook frees.

@@ -31,6 +31,9 @@ def make_code_book(*, is_signed: bool) -> Tensor:
 def encode_blocks(values: Tensor, code_book: Tensor, block_size: int = BLOCK) -> tuple[Tensor, Tensor]:
     """Give each number the code that is nearest to it, after a division by the largest size in its block.
 
+    A book that begins with 0 is that of a second moment. There no number gets code 0, in a block that has a scale: it
+    gets at least code 1. A second moment of 0 would leave a step that divides by epsilon alone.
+
     Args:
         values: Numbers of any shape; blocks run through it row by row, and the last one may be short.
         code_book: Up to 256 numbers in ascending order, between -1 and 1.
@@ -44,6 +47,8 @@ def encode_blocks(values: Tensor, code_book: Tensor, block_size: int = BLOCK) ->
     scales = blocks.abs().amax(dim=1)
     divisors = torch.where(scales == 0, torch.ones_like(scales), scales)
     codes = _nearest(blocks / divisors[:, None], code_book.to(flat.device))
+    if float(code_book[0]) == 0:
+        codes = codes.maximum((scales > 0).to(torch.uint8)[:, None])
     return codes.flatten()[: flat.numel()].view(values.shape), scales
 
 
@@ -57,8 +62,8 @@ def decode_blocks(codes: Tensor, scales: Tensor, code_book: Tensor, block_size: 
         block_size: Numbers that share a scale.
     """
     scale_of_each = scales.repeat_interleave(block_size)[: codes.numel()].view(codes.shape)
-    return code_book.to(codes.device)[codes.long()] * scale_of_each
+    return code_book.to(codes.device)[codes.int()] * scale_of_each
 
 
 def _nearest(values: Tensor, code_book: Tensor) -> Tensor:
-    return torch.bucketize(values, (code_book[1:] + code_book[:-1]) / 2).to(torch.uint8)
+    return torch.bucketize(values, (code_book[1:] + code_book[:-1]) / 2, out_int32=True).to(torch.uint8)

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from grader.testbed.block_codes import make_code_book
 
+TINY = 1e-14  # second moments of gradients of 1e-7
+
 
 @dataclass(frozen=True)
 class BlockCase:
@@ -21,6 +23,7 @@ class BlockCase:
         book: "signed" or "unsigned" dynamic codes, or "linear", 17 codes at equal distances.
         is_zero_block: Whether the second block holds zeros only.
         seed: Seed of the numbers.
+        size: What all numbers are multiplied with.
     """
 
     shape: tuple[int, ...]
@@ -28,6 +31,7 @@ class BlockCase:
     book: str
     is_zero_block: bool
     seed: int
+    size: float = 1.0
 
     @property
     def numbers(self) -> int:
@@ -54,14 +58,15 @@ class BlockCase:
         values[self.numbers // 3] = -1000 * values.std()
         if self.is_zero_block:
             values[self.block_size : 2 * self.block_size] = 0.0
-        return (values.square() if self.book == "unsigned" else values).view(self.shape)
+        return self.size * (values.square() if self.book == "unsigned" else values).view(self.shape)
 
 
 def block_cases(seed: int) -> tuple[BlockCase, ...]:
-    """Four settings.
+    """Five settings.
 
     A matrix with signed codes, as in the lesson; squares with a short last block and a block of zeros; three dimensions
-    with blocks of an odd size and other codes; a tensor that is shorter than one block.
+    with blocks of an odd size and other codes; a tensor that is shorter than one block; squares as small as those of
+    gradients.
     """
     draw = random.Random(seed)
     rows, odd = 2 * draw.randrange(10, 20), draw.randrange(35, 92, 2)
@@ -70,4 +75,5 @@ def block_cases(seed: int) -> tuple[BlockCase, ...]:
         BlockCase((draw.randrange(900, 1000),), 128, "unsigned", True, seed + 1),
         BlockCase((3, draw.randrange(17, 23), 20), odd, "linear", True, seed + 2),
         BlockCase((draw.randrange(50, 100),), 256, "signed", False, seed + 3),
+        BlockCase((rows, 64), 128, "unsigned", False, seed + 4, TINY),
     )

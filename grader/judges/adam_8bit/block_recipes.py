@@ -19,11 +19,12 @@ class BlockRecipe:
 
     Attributes:
         block: Numbers that share a scale: those of the "case", of the whole "tensor", of a "row", a fixed "256", or
-            "strided", numbers that are as many places apart as there are blocks.
+            "strided", numbers that are as many places apart as there are blocks, or "columns" instead of rows.
         scale: What a scale is: "absmax", "max", "signed", the largest with its sign, "mean", "deviation", "sum",
             "norm", "half", "squared", "smallest", or "range".
         code: How a code is found: "nearest", "below", "above", "next", one too high, "linear" between -1 and 1,
-            "unscaled" without a division, "multiplied", or "cut".
+            "unscaled" without a division, "multiplied", "cut", "reversed" from the last to the first, "sizes" without
+            signs, divided by the "first" scale, or "capped" below the last code.
         book: The code book: that of the "case", the "signed" or the "unsigned" one.
     """
 
@@ -54,16 +55,31 @@ def quantize(case: BlockCase, recipe: BlockRecipe) -> tuple[Tensor, Tensor]:
     """Return codes [numbers] and scales [blocks] of a case."""
     values, size = case.make_values().flatten(), _block_size(case, recipe)
     book = case.make_code_book() if recipe.book == "case" else make_code_book(is_signed=recipe.book == "signed")
+    if recipe.block == "columns":
+        values = case.make_values().transpose(0, -1).flatten()
     blocks = F.pad(values, (0, -len(values) % size)).view(-1, size)
     if recipe.block == "strided":
         blocks = F.pad(values, (0, -len(values) % size)).view(size, -1).t()
     scales = _SCALES[recipe.scale](blocks)
     divisors = torch.where(scales == 0, torch.ones_like(scales), scales)[:, None]
-    scaled = {"unscaled": blocks, "multiplied": blocks * scales[:, None]}.get(recipe.code, blocks / divisors)
+    others = {"unscaled": blocks, "multiplied": blocks * scales[:, None], "first": blocks / divisors[:1]}
+    scaled = others.get(recipe.code, blocks / divisors)
     codes = _codes(scaled, book, recipe.code)
     if recipe.block == "strided":
         codes = codes.t()
-    return codes.flatten()[: len(values)], scales
+    codes = codes.flatten()[: len(values)]
+    if recipe.block == "columns":
+        codes = codes.view(case.make_values().transpose(0, -1).shape).transpose(0, -1).flatten()
+    return codes, scales
+
+
+def nearest_codes(values: Tensor, book: Tensor, block_size: int) -> tuple[Tensor, Tensor]:
+    """Return the nearest code of each number, 0 among them, and the scales; as `encode_blocks` but for that code."""
+    flat = values.flatten()
+    blocks = F.pad(flat, (0, -len(flat) % block_size)).view(-1, block_size)
+    scales = _SCALES["absmax"](blocks)
+    codes = _codes(blocks / torch.where(scales == 0, torch.ones_like(scales), scales)[:, None], book, "nearest")
+    return codes.flatten()[: len(flat)].view(values.shape), scales
 
 
 def _block_size(case: BlockCase, recipe: BlockRecipe) -> int:
@@ -81,5 +97,7 @@ def _codes(scaled: Tensor, book: Tensor, kind: str) -> Tensor:
         return ((scaled + 1) / 2 * last).round().long().clamp(0, last)
     if kind == "cut":
         return ((scaled + 1) / 2 * last).long().clamp(0, last)
+    scaled = scaled.abs() if kind == "sizes" else scaled
     nearest = torch.bucketize(scaled.contiguous(), (book[1:] + book[:-1]) / 2)
-    return (nearest + 1).clamp(0, last) if kind == "next" else nearest
+    changed = {"next": (nearest + 1).clamp(0, last), "reversed": last - nearest, "capped": nearest.clamp(max=last - 1)}
+    return changed.get(kind, nearest)

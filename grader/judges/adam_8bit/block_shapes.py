@@ -27,6 +27,9 @@ def _judge(case: BlockCase, facts: Mapping[str, Any]) -> Verdict | None:
     if facts["is_changed"]:
         look_at = "a line that writes into `values`, such as values.div_(...): make a new tensor instead"
         return Verdict("values_changed", "values as they were", "other values after the call", look_at)
+    if facts["is_book_changed"]:
+        look_at = "a line that writes into `code_book`: the next tensor needs it too"
+        return Verdict("code_book_changed", "the code book as it was", "another book after the call", look_at)
     if facts["scales"]["dtype"] == "uint8" and facts["codes"]["dtype"] != "uint8":
         return Verdict("pair_swapped", "codes, then scales", "scales, then codes", "the order of what you return")
     return _judge_scales(case, facts["scales"]) or _judge_codes(case, facts["codes"])
@@ -38,9 +41,9 @@ def _judge_scales(case: BlockCase, found: Mapping[str, Any]) -> Verdict | None:
     expected = f"{case.blocks} scales, one for each block of {case.block_size} of {case.numbers:,} numbers"
     measured = f"a tensor of shape {shape}"
     known = {
-        1: ("one_scale_for_all", "the scale: an outlier spoils its own block only, if each block has its own"),
         case.numbers // case.block_size: ("short_block_left_out", "the numbers behind the last full block"),
         rows: ("scale_for_each_row", "what a block is: numbers that follow each other, whatever the shape is"),
+        1: ("one_scale_for_all", "the scale: each block has its own, also where the last block is short"),
         -(-case.numbers // 256): ("block_size_not_read", "block_size: which size do your blocks have?"),
         case.block_size: ("blocks_transposed", "which dimension of your blocks the largest is taken over"),
         case.numbers: ("scale_for_each_number", "the largest: of each block, not of each number"),

@@ -64,6 +64,15 @@ MISTAKES = (
         "signed_book_always", BlockRecipe(book="signed"), "the code book: the one that your function is handed"
     ),
     BlockMistake("blocks_strided", BlockRecipe(block="strided"), "what a block is: numbers that follow each other"),
+    BlockMistake(
+        "blocks_by_columns", BlockRecipe(block="columns"), "what a block is: rows one after the other, not columns"
+    ),
+    BlockMistake("codes_reversed", BlockRecipe(code="reversed"), "the order of the codes: place 0 is the smallest"),
+    BlockMistake("sign_lost", BlockRecipe(code="sizes"), "the sign: sizes make the scale, numbers make the codes"),
+    BlockMistake("scale_of_first_block", BlockRecipe(code="first"), "the divisor: each block has its own scale"),
+    BlockMistake(
+        "last_code_never_used", BlockRecipe(code="capped"), "the largest number of a block: which place has its code?"
+    ),
     BlockMistake("scale_of_the_tensor", BlockRecipe(block="tensor"), "the scale: of a block, not of the tensor"),
 )
 
@@ -79,7 +88,7 @@ def judge_block_codes(observation: Observation, seed: int) -> Verdict:
         expected, measured = _miss(case, codes, scales)
         if expected:
             found = _recognise(cases, observation.tensors, number)
-            code, look_at = found or _general(case, codes, scales)
+            code, look_at = _divisor(cases, number, scales) or found or _general(case, codes, scales)
             return Verdict(code, f"{expected} ({describe(case)})", measured, look_at)
     numbers = sum(case.numbers for case in cases)
     measured = f"{numbers:,} numbers in {sum(case.blocks for case in cases)} blocks, each with its nearest code"
@@ -108,7 +117,7 @@ def _miss(case: BlockCase, codes: Tensor, scales: Tensor) -> tuple[str, str]:
     wanted, scale_of_each = _largest(case)
     if not bool(scales.isfinite().all()):
         return "finite scales", f"{int((~scales.isfinite()).sum())} scales are NaN or infinite"
-    off = (scales - wanted).abs() > 1e-6 * wanted + 1e-9
+    off = (scales - wanted).abs() > 1e-6 * wanted
     if bool(off.any()):
         block = int(off.nonzero()[0])
         expected = f"the scale {float(wanted[block]):.4g} for block {block}"
@@ -152,8 +161,17 @@ def _explains(recipe: BlockRecipe, case: BlockCase, codes: Tensor, scales: Tenso
         wanted = wanted.expand(len(scales))
     if wanted.shape != scales.shape or wanted_codes.shape != codes.shape:
         return False
-    is_same = torch.isclose(scales, wanted, rtol=1e-5, atol=1e-9) | (wanted.isnan() & scales.isnan())
+    is_same = torch.isclose(scales, wanted, rtol=1e-5, atol=0) | (wanted.isnan() & scales.isnan())
     return bool(is_same.all()) and float((wanted_codes == codes).float().mean()) >= SAME_CODES
+
+
+def _divisor(cases: Sequence[BlockCase], first: int, scales: Tensor) -> tuple[str, str] | None:
+    """Tell a divisor that is more than the scale: only the smallest numbers have other codes."""
+    case = cases[first]
+    are_scales_right = torch.allclose(scales, _largest(case)[0], rtol=1e-6, atol=0)
+    if case.size < 1 and first == len(cases) - 1 and are_scales_right:
+        return "divisor_not_the_scale", "the divisor: a second moment may be 1e-15, so what is added to it counts"
+    return None
 
 
 def _general(case: BlockCase, codes: Tensor, scales: Tensor) -> tuple[str, str]:
@@ -161,11 +179,13 @@ def _general(case: BlockCase, codes: Tensor, scales: Tensor) -> tuple[str, str]:
     wanted, _ = _largest(case)
     if not bool(scales.isfinite().all()):
         return "scale_not_finite", "a division by zero: which block holds zeros only?"
-    is_right = torch.isclose(scales, wanted, rtol=1e-6, atol=1e-9)
+    is_right = torch.isclose(scales, wanted, rtol=1e-6, atol=0)
     if bool(is_right[wanted > 0].all()) and not bool(is_right.all()):
         return "scale_of_a_zero_block", "a block of zeros: its largest size is 0, and that is its scale"
     if not bool(is_right[-1]) and bool(is_right[:-1].all()):
         return "short_block_wrong", "the last block: what fills it up must not change its scale"
+    if torch.allclose(scales[wanted > 0] * wanted[wanted > 0], torch.ones(int((wanted > 0).sum())), rtol=1e-4):
+        return "scale_inverted", "the scales: a decoder multiplies by them, so they are no reciprocals"
     ratios = scales[wanted > 0] / wanted[wanted > 0]
     if not bool(is_right.all()):
         if bool(torch.isclose(ratios, ratios[:1], rtol=1e-4).all()) and abs(float(ratios[0]) - 1) > 1e-4:

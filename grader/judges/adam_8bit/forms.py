@@ -60,7 +60,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = eight_bit_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_options(case, facts["options"])
+        verdict = _judge_rows(case, facts) or judge_options(case, facts["options"])
         verdict = verdict or judge_gradients(facts, tensors, make_loop_reference(case))
         verdict = verdict or _judge_formats(case, facts["formats"]) or _judge_movement(case, tensors, facts)
         if verdict:
@@ -69,6 +69,18 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with 8-bit state, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_rows(case: DecayFormsCase, facts: Facts) -> Verdict | None:
+    """Judge that the short last batch is trained on, in train mode."""
+    if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
+        expected = f"{case.updates} batches, of which the last one is short"
+        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
+        return Verdict("last_rows_left_out", expected, f"{case.updates - 1} batches", look_at)
+    if not all(facts["is_training"]):
+        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
+        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
+    return None
 
 
 def is_quantized(module: nn.Module, parameter: nn.Parameter) -> bool:

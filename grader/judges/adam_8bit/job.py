@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.cases.adam_8bit import JobCase, job_loss_cases, job_peak_case
+from grader.judges.adam_8bit.job_calls import judge_calls, judge_left, judge_updates
 from grader.judges.budget import claimed_peak_bytes
 from grader.meters.storages import distinct_storage_bytes
 from grader.observation import Observation
@@ -25,47 +26,20 @@ def judge_lean_job(observation: Observation, seed: int) -> Verdict:
     worst = 0.0
     for number, case in enumerate(job_loss_cases(seed)):
         facts, weights = observation.facts["settings"][number], observation.tensors[f"{number}.weights"]
-        verdict = _judge_calls(case, facts, case.updates) or _judge_loss(case, facts, weights)
-        verdict = verdict or _judge_gradients(facts)
+        verdict = judge_calls(case, facts) or _judge_loss(case, facts, weights)
+        verdict = verdict or judge_left(facts) or judge_updates(case, facts)
         if verdict:
             return verdict
         worst = max(worst, case.loss_of(weights) / reference_loss(case))
     case, (claim,) = job_peak_case(seed), observation.facts["claims"]
     large = observation.facts["large"]
-    verdict = _judge_calls(case, large, 2 * case.updates) or _judge_peak(case, claim, large)
+    verdict = judge_calls(case, large, calls=2) or judge_left(large)
+    verdict = verdict or _judge_peak(case, claim, large)
     if verdict:
         return verdict
     held = format_bytes(claim["above_entry_bytes"])
     measured = f"at most {worst:.2f} times AdamW's loss, with {held} beside the parameters"
     return Verdict(PASSED, "loss and bytes within their bounds", measured)
-
-
-def _judge_calls(case: JobCase, facts: Mapping[str, Any], updates: int) -> Verdict | None:
-    expected = f"one forward for each of {updates} batches, and a model without hooks at the end"
-    if facts["forwards"] != updates:
-        code = "epoch_repeated" if facts["forwards"] > updates else "batches_left_out"
-        return Verdict(
-            code, expected, f"{facts['forwards']} forwards", "how often the batches are walked through: once"
-        )
-    if facts["forwards_waiting"] > 1:
-        measured = f"{facts['forwards_waiting']} forwards before a backward"
-        return Verdict("graphs_kept", expected, measured, "where backward() is called: after each forward")
-    if facts["hooks_left"]:
-        look_at = "hooks that are still there when your call ends: each has a handle with remove()"
-        return Verdict("hooks_left", expected, f"{facts['hooks_left']} hooks left on parameters", look_at)
-    return None
-
-
-def _judge_gradients(facts: Mapping[str, Any]) -> Verdict | None:
-    expected = "no gradient left when the call ends"
-    if facts["gradients_left"]:
-        measured = f"{facts['gradients_left']} gradients left"
-        if facts["is_left_zero"]:
-            look_at = "zeros take as much memory as numbers: a gradient that is None takes none"
-            return Verdict("zeros_left", expected, measured, look_at)
-        look_at = "gradients that nobody uses: does your step come before the gradient is written?"
-        return Verdict("gradients_left", expected, measured, look_at)
-    return None
 
 
 def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Verdict | None:

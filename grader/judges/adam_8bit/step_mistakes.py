@@ -43,7 +43,16 @@ MISTAKES = (
         {"books": "unsigned"},
         "the code book of the first moment: what becomes of its negative numbers?",
     ),
-    StepMistake("books_swapped", {"books": "swapped"}, "which code book belongs to which moment"),
+    StepMistake(
+        "books_swapped",
+        {"books": "swapped"},
+        "which code book belongs to which moment, and the order of what adamw_update is handed",
+    ),
+    StepMistake(
+        "second_moment_zero",
+        {"may_be_zero": True},
+        "the second moment: with code 0 it is 0, and epsilon alone divides; encode_blocks gives code 1",
+    ),
     StepMistake(
         "linear_codes", {"books": "linear"}, "the code book: SIGNED and UNSIGNED, not numbers at equal distances"
     ),
@@ -82,6 +91,11 @@ MISTAKES = (
     StepMistake("step_not_counted", {"clock": "one"}, "the step count: does it grow?"),
     StepMistake("step_starts_at_zero", {"clock": "late"}, "the step count at the first step: 1 - beta**0 is zero"),
     StepMistake("step_counted_twice_at_first", {"clock": "early"}, "the step count at the first step: it is 1"),
+    StepMistake(
+        "zero_gradient_not_counted",
+        {"clock": "nonzero"},
+        "a gradient of zeros is a gradient: its step is counted, only one that is None is not",
+    ),
     StepMistake("count_moved_by_each_tensor", {"clock": "tensors"}, "the step count: each tensor has its own"),
     StepMistake("bias_not_corrected", {"clock": "none"}, "both moments start at zero: what are they divided by?"),
     StepMistake(
@@ -97,6 +111,7 @@ MISTAKES = (
         "learning_rate_fixed", {"is_rate_fixed": True}, "the learning rate: a schedule changes it between two steps"
     ),
     StepMistake("weight_moved_twice", {"moves": 2}, "how often one step updates the weight"),
+    StepMistake("decay_not_read", {"fixed_decay": 0.01}, "weight_decay: it is an option of the group, here not 0.01"),
     StepMistake("betas_swapped", {"betas": (1, 0)}, "which of the two betas belongs to which moment"),
     StepMistake("betas_not_read", {"fixed_betas": (0.9, 0.999)}, "the betas: they are options of the group"),
     StepMistake("eps_not_read", {"fixed_eps": 1e-8}, "epsilon: it is an option of the group"),
@@ -108,7 +123,7 @@ def recipes() -> Iterator[tuple[StepMistake, StepRecipe]]:
     for mistake in MISTAKES:
         yield mistake, replace(RIGHT, **mistake.changes)
     about_codes, about_steps = (
-        {"books", "quantized", "limit", "block", "start"},
+        {"books", "quantized", "limit", "block", "start", "may_be_zero"},
         {"clock", "missing", "group", "decay"},
     )
     for one, other in itertools.product(MISTAKES, MISTAKES):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from grader.cases.adam_8bit import EIGHT_BIT_STEPS, EightBitCase
+from grader.judges.adam_8bit.block_recipes import nearest_codes
 from grader.testbed.block_codes import BLOCK, decode_blocks, encode_blocks, make_code_book
 
 Moment = tuple[Tensor, Tensor] | Tensor
@@ -23,15 +24,19 @@ class StepRecipe:
         quantized: Which moments are codes: "both", "mean", "square", or "none".
         limit: Numbers of the smallest quantized tensor; 0 for all tensors, -1 for those of two dimensions and more.
         block: Numbers of a block; 0 for one block per tensor.
+        may_be_zero: Whether a second moment near zero gets code 0, which is 0.
         start: What the moments are before the first step: "zeros", or "code_zero", the codes 0 with scales of 1.
         kept: What the state keeps: the "new" moments, the "old" ones, only the new "mean" or only the new "square".
         weight_from: Whether the weight moves by the "exact" moments, or by the "encoded" ones.
         clock: Steps of the bias correction: "own", "shared" by all tensors, "one", "late" by one, "early" by one,
-            "tensors", moved on by every tensor that is updated, or "none" for moments that are not corrected.
+            "tensors", moved on by every tensor that is updated, "nonzero", of gradients that are not all zero, or
+            "none" for moments that are not corrected.
         missing: A tensor without gradient is "skipped", updated with a gradient of "zero", or "decayed".
         group: Whose options a tensor has: "own", or those of the "first" or "last" group.
         decay: The weight decay is "decoupled", or "none".
         is_rate_fixed: Whether the learning rate of the first step is kept.
+        fixed_decay: A weight decay that is used whatever the options are.
+        fixed_rate: A learning rate that is used whatever the options are.
         gradient: Factor of the gradient.
         has_gradient_codes: Whether the gradient is encoded and decoded too.
         moves: How often a step updates moments and weight.
@@ -44,6 +49,7 @@ class StepRecipe:
     quantized: str = "both"
     limit: int = 4096
     block: int = BLOCK
+    may_be_zero: bool = False
     start: str = "zeros"
     kept: str = "new"
     weight_from: str = "exact"
@@ -52,6 +58,8 @@ class StepRecipe:
     group: str = "own"
     decay: str = "decoupled"
     is_rate_fixed: bool = False
+    fixed_decay: float | None = None
+    fixed_rate: float | None = None
     gradient: float = 1.0
     has_gradient_codes: bool = False
     moves: int = 1
@@ -88,9 +96,10 @@ class _Walk:
     def take(self, step: int) -> Tensor:
         """Take a step, counted from 1, and return the weight after it."""
         recipe, gradients = self.recipe, self.case.gradients(step)
-        rate = self.case.learning_rate(self.group, 1 if recipe.is_rate_fixed else step)
+        rate = recipe.fixed_rate or self.case.learning_rate(self.group, 1 if recipe.is_rate_fixed else step)
         gradient = gradients[self.index]
         decay = self.case.decays[self.group] if recipe.decay == "decoupled" else 0.0
+        decay = decay if recipe.fixed_decay is None else recipe.fixed_decay
         if gradient is None:
             if recipe.missing == "decayed":
                 self.weight = self.weight * (1 - rate * decay)
@@ -129,6 +138,9 @@ class _Walk:
         clocks |= {"early": self.own_steps + 1, "none": self.own_steps}
         if self.recipe.clock in clocks:
             return clocks[self.recipe.clock]
+        if self.recipe.clock == "nonzero":
+            mine = [self.case.gradients(number)[self.index] for number in range(1, step + 1)]
+            return sum(gradient is not None and bool(gradient.any()) for gradient in mine)
         earlier = [[g is not None for g in self.case.gradients(before)] for before in range(1, step)]
         return sum(map(sum, earlier)) + sum(gradient is not None for gradient in gradients[: self.index + 1])
 
@@ -139,7 +151,10 @@ class _Walk:
         return self._encoded(zeros, number)
 
     def _encoded(self, moment: Tensor, number: int) -> Moment:
-        return encode_blocks(moment, self.books[number], self.block) if self.has_codes[number] else moment
+        if not self.has_codes[number]:
+            return moment
+        encode = nearest_codes if self.recipe.may_be_zero else encode_blocks
+        return encode(moment, self.books[number], self.block)
 
     def _decoded(self, number: int) -> Tensor:
         moment = self.moments[number]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 
@@ -14,6 +15,35 @@ from grader.verdict import Verdict
 MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
 BOOKS = 2 * 256  # both code books may stand in the state, once
 SHARED_BOOKS = "what the state keeps for each tensor: all of them share two code books"
+
+
+def judge_left_alone(settings: Sequence[Mapping[str, Any]]) -> Verdict | None:
+    """Judge that steps leave gradients and options as they are.
+
+    Args:
+        settings: Of each case "is_gradient_changed" of each tensor, "gradients_removed", and "options_changed", names.
+    """
+    expected = "gradients as they were"
+    if any(facts["gradients_removed"] for facts in settings):
+        look_at = "a line that sets weight.grad, or a call of zero_grad(): the loop does it, not the step"
+        return Verdict("gradient_removed", expected, "a gradient that is None after the step", look_at)
+    if any(any(facts["is_gradient_changed"]) for facts in settings):
+        look_at = "a line that writes into weight.grad: make a new tensor instead"
+        return Verdict("gradient_changed", expected, "another gradient after the step", look_at)
+    changed = sorted({str(name) for facts in settings for name in facts["options_changed"]})
+    if changed:
+        look_at = "a line that writes into a group: a schedule changes options, a step reads them"
+        return Verdict("options_changed", "options as they were", f"{', '.join(changed)} after the step", look_at)
+    return None
+
+
+def judge_kept(kept_numbers: int) -> Verdict | None:
+    """Judge how many numbers the optimizer holds outside of its state."""
+    if kept_numbers <= BOOKS + MOST_COUNTERS:
+        return None
+    look_at = "attributes of the optimizer and entries of its groups: between two steps only the state holds moments"
+    measured = f"{kept_numbers:,} numbers beside optimizer.state"
+    return Verdict("moments_kept_beside_the_state", "codes and scales in optimizer.state only", measured, look_at)
 
 
 def judge_formats(case: EightBitCase, formats: Sequence[Mapping[str, int]]) -> Verdict | None:
@@ -37,7 +67,7 @@ def judge_formats(case: EightBitCase, formats: Sequence[Mapping[str, int]]) -> V
             verdict = _judge_small(case, index, numbers, found)
         else:
             verdict = _judge_codes(case, index, numbers, found, spare)
-            spare -= BOOKS if found.get("float32", 0) >= BOOKS + 2 * -(-numbers // BLOCK) else 0
+            spare -= max(0, found.get("float32", 0) - 2 * -(-numbers // BLOCK) - MOST_COUNTERS)
         if verdict:
             return verdict
     return None
@@ -76,7 +106,7 @@ def _judge_codes(case: EightBitCase, index: int, numbers: int, found: Mapping[st
     if others < scales:
         return Verdict("scales_kept_elsewhere", expected, measured, "the scales: the state keeps them beside the codes")
     if others >= scales + numbers:
-        look_at = "what the state keeps beside codes and scales: a moment in float32 takes four times as much"
+        look_at = "what the state keeps beside codes and scales: moments, weights and gradients have no place there"
         return Verdict("moments_kept_too", expected, measured, look_at)
     if others > scales + MOST_COUNTERS + spare:
         return Verdict("code_books_for_each_tensor", expected, measured, SHARED_BOOKS)

@@ -12,7 +12,7 @@ from torch import Tensor
 from grader.cases.adam_8bit import EIGHT_BIT_STEPS, EightBitCase, eight_bit_cases
 from grader.judges.adam_8bit.step_mistakes import recipes
 from grader.judges.adam_8bit.step_recipes import RIGHT, StepRecipe, simulate
-from grader.judges.adam_8bit.step_state import judge_formats
+from grader.judges.adam_8bit.step_state import judge_formats, judge_kept, judge_left_alone
 from grader.judges.adamw.wording import describe
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
@@ -21,6 +21,7 @@ VISIBLE_SEED = 0  # of the cases that a learner has seen
 # A number between two codes may be rounded to either of them. Right steps in another arithmetic differ by up to 4e-5 of
 # the way, the smallest mistake by 2.4e-3.
 TOLERANCE = 5e-4
+FIXED_RATES = (1e-2, 4e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.1)  # that somebody may write down
 ROUNDING = 2**-20  # eight units in the last place of a weight, for each of its steps
 
 
@@ -72,18 +73,18 @@ def is_near(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
 
 
 def judge_eight_bit_steps(observation: Observation, seed: int) -> Verdict:
-    """Judge gradients left alone, then weights, then the formats of the state."""
+    """Judge gradients and options left alone, then weights, then the formats of the state."""
     cases, settings = eight_bit_cases(seed), observation.facts["settings"]
-    if any(any(facts["is_gradient_changed"]) for facts in settings):
-        look_at = "a line that writes into weight.grad: make a new tensor instead"
-        return Verdict("gradient_changed", "gradients as they were", "another gradient after the step", look_at)
+    verdict = judge_left_alone(settings)
+    if verdict:
+        return verdict
     runs = [read(case, number, observation.tensors) for number, case in enumerate(cases)]
     for number, run in enumerate(runs):
         verdict = _judge_weights(runs, number, run.miss(), settings)
         if verdict:
             return verdict
     for case, facts in zip(cases, settings, strict=True):
-        verdict = judge_formats(case, facts["formats"])
+        verdict = judge_formats(case, facts["formats"]) or judge_kept(int(facts["kept_numbers"]))
         if verdict:
             return verdict
     tensors = sum(len(case.shapes) for case in cases)
@@ -114,7 +115,9 @@ def _judge_weights(
     if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
         look_at = "the weight is changed in place: which line of yours does it?"
         return Verdict("weight_not_changed", expected, "weights that never move", look_at)
-    code, look_at = _recognise(runs, number) or _hard_coded(runs) or _scaled(run) or _family(run, step, index)
+    code, look_at = (
+        _never_moved(run) or _recognise(runs, number) or _hard_coded(runs) or _scaled(run) or _family(run, step, index)
+    )
     return Verdict(code, expected, measured, look_at)
 
 
@@ -140,12 +143,26 @@ def _recognise(runs: Sequence[Run], first: int) -> tuple[str, str] | None:
     return fitting
 
 
+def _never_moved(run: Run) -> tuple[str, str] | None:
+    """Tell which tensors a loop misses, where those that it reaches are right or some never move."""
+    still = {index for index, seen in enumerate(run.seen) if all(torch.equal(row, run.start(index)) for row in seen)}
+    still -= {index for index, wanted in enumerate(run.wanted) if torch.equal(wanted[-1], run.start(index))}
+    if not still:
+        return None
+    if still == {index for index, group in enumerate(run.case.groups) if group > 0}:
+        return "later_groups_left_out", "the groups behind the first one, which never move: do you go through all?"
+    return "tensor_left_out", "tensors that never move: which of your loops misses them, or ends before them?"
+
+
 def _hard_coded(runs: Sequence[Run]) -> tuple[str, str] | None:
     """Find out whether the options are those of the cases that a learner has seen."""
     for run, visible in zip(runs, eight_bit_cases(VISIBLE_SEED), strict=True):
         recipe = StepRecipe(fixed_betas=visible.betas, fixed_eps=visible.eps)
         if run.miss() and run.explained_by(recipe):
             return "visible_case_hard_coded", "options that are right for other tensors: where are they read?"
+    for rate in FIXED_RATES:
+        if all(run.explained_by(StepRecipe(fixed_rate=rate)) for run in runs):
+            return "learning_rate_not_read", f"the learning rate: yours is {rate:g} for every group, whatever its lr is"
     return None
 
 
@@ -172,6 +189,8 @@ def _family(run: Run, step: int, index: int) -> tuple[str, str]:
         )
     if wrong and not wrong & quantized:
         return "small_tensors_wrong", "tensors of fewer than 4,096 numbers: their moments stay as they are, in float32"
+    if step > 2:
+        return "wrong_from_a_later_step", f"step {step}, as those before are right: what depends on the step there?"
     if step > 1:
         return "right_at_the_first_step_only", "the second step: what does the state hold, and how is it read?"
     return UNRECOGNISED, "the first step of one tensor, where both moments are zero before it"
