@@ -33,7 +33,7 @@ LOOK_AT = FORMS_LOOK_AT | {
 def judge_eight_bit_accelerate(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = judge_prepared(case, facts, calls)
+        verdict = judge_prepared(case, facts, calls) or _judge_forwards(case, facts)
         verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
@@ -71,6 +71,17 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     return Verdict(PASSED, "the weights of the raw loop", measured)
 
 
+def _judge_forwards(case: DecayFormsCase, facts: Facts) -> Verdict | None:
+    """Judge that there are forwards, of as many rows as an update takes."""
+    rows, expected = list(facts["forward_rows"]), f"{case.updates} forwards, of {case.rows} rows each but the last"
+    if not rows:
+        return Verdict("no_forward", expected, "no forward of accelerate_model", "the loop: what does it go through?")
+    if max(rows) < case.rows:
+        look_at = "batch_size of the loader: `rows` rows are one forward"
+        return Verdict("rows_not_read", expected, f"{len(rows)} forwards of up to {max(rows)} rows", look_at)
+    return None
+
+
 def _judge_rows(case: DecayFormsCase, facts: Facts) -> Verdict | None:
     """Judge that the short last batch is trained on, in train mode."""
     if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
@@ -93,20 +104,27 @@ def _judge_formats(case: DecayFormsCase, formats: Sequence[Mapping[str, int]]) -
     owners = {id(parameter): module for module in model.modules() for parameter in module.parameters(recurse=False)}
     named = list(model.named_parameters())
     wanted = [is_quantized(owners[id(parameter)], parameter) for _, parameter in named]
-    seen = [found.get("uint8", 0) > 0 for found in formats]
+    seen, sizes = [found.get("uint8", 0) > 0 for found in formats], [parameter.numel() for _, parameter in named]
     if seen == wanted:
         return None
     expected = "codes for matrices of 4,096 numbers and more, float32 for embeddings and small tensors"
     wrong = [name for (name, _), has, should in zip(named, seen, wanted, strict=True) if has != should]
     measured = f"the other format for {len(wrong)} of {len(named)} parameters, the first {wrong[0] if wrong else '-'}"
     if not any(seen):
-        look_at = "which optimizer updates: its state holds no codes"
+        look_at = "which optimizer updates, and which modules are overridden: its state holds no codes"
         return Verdict("nothing_quantized", expected, measured, look_at)
     if not any(has and should for has, should in zip(seen, wanted, strict=True)):
         look_at = "which modules are overridden: embeddings, and not what has codes"
         return Verdict("other_modules_overridden", expected, measured, look_at)
     tables = [isinstance(owners[id(parameter)], nn.Embedding) for _, parameter in named]
     if all(is_table for is_table, has, should in zip(tables, seen, wanted, strict=True) if has != should):
+        large = [
+            numbers
+            for numbers, is_table in zip(sizes, tables, strict=True)
+            if is_table and numbers >= SMALLEST_QUANTIZED
+        ]
+        if len(wrong) < len(large):
+            return Verdict("one_embedding_quantized", expected, measured, "every embedding: does your loop end early?")
         look_at = "the embeddings: GlobalOptimManager is told their optim_bits before the first step"
         return Verdict("embeddings_quantized", expected, measured, look_at)
     if all(should for has, should in zip(seen, wanted, strict=True) if has != should):

@@ -118,7 +118,9 @@ MISCOUNTS = (
     EightBitMiscount(
         "one_scale_for_the_tensor", {"scales": "tensor"}, "the scales: one for each block, not one for all"
     ),
-    EightBitMiscount("scales_of_one_moment", {"scaled_moments": 1}, "the scales: each moment has its own"),
+    EightBitMiscount(
+        "scales_of_one_moment", {"scaled_moments": 1}, "the scales: each moment has its own, of four bytes each"
+    ),
     EightBitMiscount(
         "short_block_left_out", {"scales": "full_blocks"}, "the last block: does it need a scale if it is short?"
     ),
@@ -163,6 +165,12 @@ MISCOUNTS = (
     ),
     EightBitMiscount("counters_of_8_bytes", {"counter_bytes": 8}, "the step count: a plain number is no tensor"),
     EightBitMiscount("frozen_counted", {"has_frozen": True}, "tensors without a gradient: requires_grad tells them"),
+    EightBitMiscount(
+        "codes_of_one_moment",
+        {"code_bytes": 0.5, "scaled_moments": 1},
+        "large tensors: both moments have codes and scales of their own",
+    ),
+    EightBitMiscount("small_with_one_moment", {"small": 2}, "small tensors: two moments, of four bytes a number each"),
     EightBitMiscount(
         "one_moment", {"moments": 1, "scaled_moments": 1}, "Adam's rule: which two means does it carry on?"
     ),
