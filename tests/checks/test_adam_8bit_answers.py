@@ -49,6 +49,14 @@ def test_an_optimizer_that_does_nothing_is_told():
     assert told("check_eight_bit_steps", lambda optimizer: None) == "weight_not_changed"
 
 
+def test_a_state_stands_under_its_parameter():
+    def eight_bit_step(optimizer):
+        for weight in optimizer.param_groups[0]["params"]:
+            optimizer.state.setdefault(id(weight), {})
+
+    assert told("check_eight_bit_steps", eight_bit_step) == "state_under_another_key"
+
+
 def test_errors_of_an_answer_are_told_with_their_line():
     def eight_bit_step(optimizer):
         raise KeyError("mean")
@@ -58,7 +66,7 @@ def test_errors_of_an_answer_are_told_with_their_line():
 
 
 def test_a_job_that_is_not_done_is_told():
-    assert told("check_lean_job", lambda model, batches, budget_bytes: None) == "batches_left_out"
+    assert told("check_lean_job", lambda model, batches, budget_bytes: None) == "model_not_called"
 
 
 def test_the_quantizers_work_again_after_a_check():

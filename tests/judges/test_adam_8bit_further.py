@@ -9,9 +9,11 @@ from grader.cases.adam_8bit import eight_bit_forms_cases, job_loss_cases, job_pe
 from grader.judges.adam_8bit.forms import _judge_formats
 from grader.judges.adam_8bit.job import judge_lean_job
 from grader.observation import Observation
+from grader.testbed.word_sorter import batch_number
 
 FINE = {"hooks_left": 0, "gradients_left": 0, "is_left_zero": True, "forwards_waiting": 1, "gradients_alive": 1}
-FINE |= {"optimizers": ["AdamW"], "optimizers_made": 1, "state_bytes": 0}
+FINE |= {"optimizers": ["AdamW"], "optimizers_made": 1, "state_bytes": 0, "state_left_bytes": 0, "most_updates": 1}
+FINE |= {"formats": ["float32"]}
 
 
 def trained_weights(case, rate: float = 4e-3):
@@ -29,12 +31,17 @@ def right_weights():
     return [trained_weights(case) for case in job_loss_cases(0)]
 
 
+def walked(case, calls: int = 1) -> dict[str, object]:
+    seen = calls * [batch_number(words) for words, _ in case.make_batches()]
+    return {"forwards": len(seen), "batches_seen": seen}
+
+
 def judge(right_weights, *, held_bytes: int = 0, first=None, changes=None, large=None):
     cases, case = job_loss_cases(0), job_peak_case(0)
-    settings = [FINE | {"forwards": small.updates} | (changes or {}) for small in cases]
+    settings = [FINE | walked(small) | (changes or {}) for small in cases]
     entry = sum(parameter.nbytes for parameter in case.make_model().parameters())
     claim = {"peak_bytes": entry + held_bytes, "above_entry_bytes": held_bytes, "device": "cpu"}
-    facts = {"settings": settings, "claims": [claim], "large": FINE | {"forwards": 4} | (large or {})}
+    facts = {"settings": settings, "claims": [claim], "large": FINE | walked(case, 2) | (large or {})}
     tensors = {f"{number}.weights": weights for number, weights in enumerate(right_weights)}
     if first is not None:
         tensors["0.weights"] = first
@@ -53,7 +60,7 @@ def test_losses_that_are_too_high_are_told(right_weights) -> None:
     assert judge(right_weights, first=between).code == "loss_too_high"
     assert judge(right_weights, first=between, changes={"optimizers": ["SGD"]}).code == "steps_of_sgd"
     halfway = right_weights[0].clone()
-    halfway[: 4096 * 64] = start[: 4096 * 64]
+    halfway[: 2048 * 64] = start[: 2048 * 64]
     assert judge(right_weights, first=halfway).code == "embedding_left_out"
 
 
@@ -61,6 +68,11 @@ def test_losses_that_are_too_high_are_told(right_weights) -> None:
     ("changes", "code"),
     [
         ({"forwards": 7}, "batches_left_out"),
+        ({"forwards": 0}, "model_not_called"),
+        ({"batches_seen": [1, 2]}, "other_batches"),
+        ({"formats": ["bfloat16"]}, "converted_on_the_way"),
+        ({"most_updates": 700}, "updated_twice"),
+        ({"state_left_bytes": 4096}, "state_left"),
         ({"forwards": 700}, "epoch_repeated"),
         ({"forwards_waiting": 3}, "graphs_kept"),
         ({"hooks_left": 2}, "hooks_left"),
@@ -84,6 +96,26 @@ def test_what_a_call_leaves_and_repeats_is_told(right_weights, changes, code: st
 def test_peaks_above_the_budget_are_told(right_weights, large, code: str) -> None:
     held_bytes = job_peak_case(0).budget_bytes + 1
     assert judge(right_weights, held_bytes=held_bytes, large=large).code == code
+
+
+def test_batches_in_another_order_are_told(right_weights) -> None:
+    seen = list(reversed(walked(job_loss_cases(0)[0])["batches_seen"]))
+    assert judge(right_weights, changes={"batches_seen": seen, "forwards": len(seen)}).code == "batches_out_of_order"
+
+
+def test_gradients_that_the_large_model_keeps_are_told(right_weights) -> None:
+    assert judge(right_weights, large={"gradients_left": 125}).code == "zeros_left"
+
+
+def test_one_embedding_left_in_codes_is_told() -> None:
+    case = eight_bit_forms_cases(0)[0]
+    model = case.make_model()
+    named = dict(model.named_parameters())
+    tables = [name for name, parameter in named.items() if "embeddings.weight" in name and parameter.numel() >= 4096]
+    assert len(tables) == 2
+    quantized = [name for name, parameter in named.items() if parameter.numel() >= 4096 and name != tables[0]]
+    verdict = _judge_formats(case, [{"uint8": 1} if name in quantized else {} for name in named])
+    assert verdict is not None and verdict.code == "one_embedding_quantized"
 
 
 def test_formats_of_the_state_are_judged_by_module() -> None:

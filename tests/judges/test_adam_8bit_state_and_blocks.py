@@ -43,8 +43,8 @@ def judge_codes(recipe, seed: int, *, dtype: torch.dtype = torch.uint8):
     for number, case in enumerate(block_cases(seed)):
         codes, scales = quantize(case, recipe)
         codes = codes.view(case.shape).to(dtype)
-        described = {"codes": describe(codes), "scales": describe(scales), "is_changed": False}
-        settings.append(described)
+        described = {"codes": describe(codes), "scales": describe(scales)}
+        settings.append(described | {"is_changed": False, "is_book_changed": False})
         tensors |= {f"{number}.codes": codes, f"{number}.scales": scales}
     return judge_block_codes(Observation({"settings": settings}, tensors), seed)
 
@@ -76,6 +76,7 @@ def test_scales_that_are_no_numbers_are_told() -> None:
     for number, case in enumerate(block_cases(0)):
         codes, scales = quantize(case, RIGHT_BLOCKS)
         codes, scales = codes.view(case.shape).to(torch.uint8), torch.full_like(scales, torch.nan)
-        settings.append({"codes": describe(codes), "scales": describe(scales), "is_changed": False})
+        described = {"codes": describe(codes), "scales": describe(scales)}
+        settings.append(described | {"is_changed": False, "is_book_changed": False})
         tensors |= {f"{number}.codes": codes, f"{number}.scales": scales}
     assert judge_block_codes(Observation({"settings": settings}, tensors), 0).code == "scale_not_finite"

@@ -27,11 +27,15 @@ def right_formats(case) -> list[dict[str, int]]:
     return formats
 
 
+def left_alone(case) -> dict[str, object]:
+    kept = {"gradients_removed": 0, "options_changed": [], "kept_numbers": 0}
+    return kept | {"is_gradient_changed": [False] * len(case.shapes)}
+
+
 def judge(recipe, seed: int, **changes):
     settings, tensors = [], {}
     for number, case in enumerate(eight_bit_cases(seed)):
-        facts = {"is_gradient_changed": [False] * len(case.shapes), "formats": right_formats(case)}
-        settings.append(facts | changes)
+        settings.append(left_alone(case) | {"formats": right_formats(case)} | changes)
         tensors |= {f"{number}.{index}": simulate(case, index, recipe) for index in range(len(case.shapes))}
     return judge_eight_bit_steps(Observation({"settings": settings}, tensors), seed)
 
@@ -72,7 +76,7 @@ def test_other_formats_of_the_state_are_named(index: int, formats: dict[str, int
         if number == 0:
             assert case.shapes[0] == (50, 109)
             seen[index] = formats
-        settings.append({"is_gradient_changed": [False] * len(case.shapes), "formats": seen})
+        settings.append(left_alone(case) | {"formats": seen})
         tensors |= {f"{number}.{place}": simulate(case, place, RIGHT) for place in range(len(case.shapes))}
     assert judge_eight_bit_steps(Observation({"settings": settings}, tensors), 0).code == code
 
@@ -80,3 +84,19 @@ def test_other_formats_of_the_state_are_named(index: int, formats: dict[str, int
 def test_nan_and_changed_gradients_are_told() -> None:
     assert judge(replace(RIGHT, clock="late"), 0).code == "step_starts_at_zero"
     assert judge(RIGHT, 0, is_gradient_changed=[True]).code == "gradient_changed"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"gradients_removed": 1}, "gradient_removed"),
+        ({"options_changed": ["lr"]}, "options_changed"),
+        ({"kept_numbers": 10_000}, "moments_kept_beside_the_state"),
+    ],
+)
+def test_what_a_step_leaves_changed_is_told(changes, code: str) -> None:
+    assert judge(RIGHT, 0, **changes).code == code
+
+
+def test_a_rate_that_is_written_down_is_told() -> None:
+    assert judge(replace(RIGHT, fixed_rate=4e-3), 0).code == "learning_rate_not_read"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 from torch import Tensor
@@ -73,6 +73,7 @@ class EightBitCase(UpdateCase):
         return torch.Size(self.shapes[index]).numel() >= 4096
 
 
+@lru_cache(maxsize=4)
 def eight_bit_cases(seed: int) -> tuple[EightBitCase, ...]:
     """Three settings.
 
