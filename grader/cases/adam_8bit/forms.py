@@ -25,7 +25,7 @@ class EightBitFormsCase(ShortEpochCase):
         positions = embeddings.position_embeddings.weight
         table = torch.zeros(-(-4096 // positions.shape[1]) + 1, positions.shape[1])  # [positions, width]
         table[: len(positions)] = positions.detach()[: len(table)]
-        embeddings.position_embeddings = torch.nn.Embedding(*table.shape, _weight=table)
+        embeddings.position_embeddings = torch.nn.Embedding(table.shape[0], table.shape[1], _weight=table)
         return model
 
 
