@@ -139,6 +139,31 @@ def draw_curves(
     _print_table([x_label, *curves], rows)
 
 
+def draw_points(points: Mapping[str, tuple[float, float]], *, title: str, x_label: str, y_label: str) -> None:
+    """Show named points and print their places.
+
+    Args:
+        points: For each name its place on both axes.
+        title: What is compared.
+        x_label: Name of the horizontal axis, with its unit.
+        y_label: Name of the vertical axis, with its unit.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for name, (across, up) in points.items():
+            axes.plot([across], [up], marker="o", color=LINE_STYLES[0][0])
+            axes.annotate(f" {name}", (across, up), ha="left", va="bottom")
+        furthest, highest = (max(place[axis] for place in points.values()) for axis in (0, 1))
+        axes.set(title=title, xlabel=x_label, ylabel=y_label, xlim=(-0.05 * furthest, 1.3 * furthest))
+        axes.set_ylim(0, 1.2 * highest)
+        axes.grid(alpha=0.4)
+
+    _show(lambda: _render(paint, width_inches=8.0), title)
+    rows = [[name, *(_three_digits(value) for value in place)] for name, place in points.items()]
+    _print_table(["", x_label, y_label], rows)
+
+
 def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title: str, x_label: str) -> None:
     """Show spans on one logarithmic axis, a row for each name, and print their ends.
 
