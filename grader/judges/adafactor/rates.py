@@ -136,8 +136,8 @@ def judge_adafactor_rates(observation: Observation, seed: int) -> Verdict:
         truth = RIGHT.of(case)
         if not _is_near(answer, truth):
             code, look_at = _recognise(cases, answers)
-            expected = f"a rate of {truth:.4g} for {case.form!r} at step {case.step}, lr {case.lr:g}"
-            return Verdict(code, f"{expected}, weight_rms {case.weight_rms:g}", f"{answer:.4g}", look_at)
+            expected = f"a rate of {truth:.7g} for {case.form!r} at step {case.step}, lr {case.lr:g}"
+            return Verdict(code, f"{expected}, weight_rms {case.weight_rms:g}", f"{answer:.7g}", look_at)
     return Verdict(PASSED, "the rate of every form", f"{len(cases)} rates of {len(FORMS)} forms")
 
 

@@ -157,7 +157,7 @@ class _Walk:
             size = float(self.weight.abs().mean())
         if kind == "deviation":
             size = float(self.weight.std()) if self.weight.numel() > 1 else 0.0
-        sizes = {"norm": size * self.weight.numel() ** 0.5, "mean_square": size * size} | self.size_of
+        sizes: dict[str, float] = {"norm": size * self.weight.numel() ** 0.5, "mean_square": size * size} | self.size_of
         size = sizes.get(kind, size)
         floors = {"no_floor": 0.0, "eps": self.options["eps"], "tiny": 1e-6, "large": 1e-2}
         largest: float = max(floors.get(kind, SMALLEST_SCALE), size)
