@@ -30,6 +30,14 @@ class EightBitCase(UpdateCase):
 
     sparse: tuple[int, ...] = ()
 
+    def make_weights(self) -> list[Tensor]:
+        """Return the tensors at the start."""
+        return [weight.clone() for weight in self._weights]
+
+    @cached_property
+    def _weights(self) -> list[Tensor]:
+        return super().make_weights()
+
     def gradients(self, step: int) -> list[Tensor | None]:
         """Return the gradients of a step, counted from 1."""
         return [None if gradient is None else gradient.clone() for gradient in self._drawn[step - 1]]

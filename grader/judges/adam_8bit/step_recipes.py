@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -71,10 +72,16 @@ class StepRecipe:
 RIGHT = StepRecipe()
 
 
+def walk(case: EightBitCase, index: int, recipe: StepRecipe) -> Iterator[Tensor]:
+    """Yield one tensor of a case after each step, [numbers], and take no step that nobody asks for."""
+    tensor = _Walk(case, index, recipe)
+    for step in range(1, EIGHT_BIT_STEPS + 1):
+        yield tensor.take(step).flatten()
+
+
 def simulate(case: EightBitCase, index: int, recipe: StepRecipe) -> Tensor:
     """Return one tensor of a case after each step, [steps, numbers]."""
-    walk = _Walk(case, index, recipe)
-    return torch.stack([walk.take(step).flatten() for step in range(1, EIGHT_BIT_STEPS + 1)])
+    return torch.stack(list(walk(case, index, recipe)))
 
 
 class _Walk:
@@ -161,6 +168,7 @@ class _Walk:
         return decode_blocks(*moment, self.books[number], self.block) if isinstance(moment, tuple) else moment
 
 
+@lru_cache(maxsize=8)
 def _books(kind: str) -> tuple[Tensor, Tensor]:
     signed, unsigned = make_code_book(is_signed=True), make_code_book(is_signed=False)
     linear = torch.linspace(-1, 1, 256), torch.linspace(0, 1, 256)

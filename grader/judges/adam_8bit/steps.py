@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from grader.cases.adam_8bit import EIGHT_BIT_STEPS, EightBitCase, eight_bit_cases
 from grader.judges.adam_8bit.step_mistakes import recipes
-from grader.judges.adam_8bit.step_recipes import RIGHT, StepRecipe, simulate
+from grader.judges.adam_8bit.step_recipes import RIGHT, StepRecipe, simulate, walk
 from grader.judges.adam_8bit.step_state import judge_formats, judge_kept, judge_left_alone
 from grader.judges.adamw.wording import describe
 from grader.observation import Observation
@@ -56,8 +57,8 @@ class Run:
         miss = self.miss()
         order = sorted(range(len(self.seen)), key=lambda index: miss is None or index != miss[1])
         for index in order:
-            start, simulated = self.start(index), simulate(self.case, index, recipe)
-            if not all(is_near(row, other, start) for row, other in zip(self.seen[index], simulated, strict=True)):
+            pairs = zip(self.seen[index], walk(self.case, index, recipe), strict=True)
+            if not all(is_near(row, other, self.start(index)) for row, other in pairs):
                 return False
         return True
 
@@ -78,7 +79,8 @@ def judge_eight_bit_steps(observation: Observation, seed: int) -> Verdict:
     verdict = judge_left_alone(settings)
     if verdict:
         return verdict
-    runs = [read(case, number, observation.tensors) for number, case in enumerate(cases)]
+    wanted = right_steps(seed)
+    runs = [read(case, number, observation.tensors, wanted[number]) for number, case in enumerate(cases)]
     for number, run in enumerate(runs):
         verdict = _judge_weights(runs, number, run.miss(), settings)
         if verdict:
@@ -92,11 +94,18 @@ def judge_eight_bit_steps(observation: Observation, seed: int) -> Verdict:
     return Verdict(PASSED, "the steps of 8-bit AdamW", measured)
 
 
-def read(case: EightBitCase, number: int, tensors: Mapping[str, Tensor]) -> Run:
+@lru_cache(maxsize=4)
+def right_steps(seed: int) -> tuple[tuple[Tensor, ...], ...]:
+    """Return each tensor of each case after each right step, [steps, numbers]."""
+    cases = eight_bit_cases(seed)
+    return tuple(tuple(simulate(case, index, RIGHT) for index in range(len(case.shapes))) for case in cases)
+
+
+def read(case: EightBitCase, number: int, tensors: Mapping[str, Tensor], wanted: Sequence[Tensor]) -> Run:
     """Read what was seen of a case, beside right steps."""
     indices = range(len(case.shapes))
     seen = [tensors[f"{number}.{index}"] for index in indices]
-    return Run(case, seen, [simulate(case, index, RIGHT) for index in indices])
+    return Run(case, seen, wanted)
 
 
 def _codes(settings: Sequence[Mapping[str, Sequence[Mapping[str, int]]]]) -> int:
