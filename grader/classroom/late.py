@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import math
 from pathlib import Path
@@ -17,7 +16,6 @@ from .errors import ClassroomError
 from .intake import find_submission
 from .received import FILE, parsed_time, stamp
 from .steps import ClassroomStep
-from .storage import write_text
 from .tables import read_table, require_columns
 
 EXTENSIONS = "extensions.csv"
@@ -28,8 +26,7 @@ Resources = dict[str, Any]
 class StampReceived(ClassroomStep):
     """Tell nbgrader when a submission was received and how long it was extended, before penalties are assigned.
 
-    The time is the classroom's own. What a file of the submission says of its time is overwritten: formgrader shows a
-    submission as graded only where that file and the gradebook agree.
+    The time is the classroom's own. What a file of the submission says of its time is overwritten.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
@@ -44,19 +41,11 @@ class StampReceived(ClassroomStep):
             with Gradebook(names["db_url"]) as gradebook:
                 submission = gradebook.find_submission(lesson, student)
                 submission.timestamp = received
-                _write_time(folder / "submitted" / found.file, received)
                 # nbgrader cannot add an extension to no due date
                 if (folder / EXTENSIONS).exists() and submission.assignment.duedate is not None:
                     submission.extension = _extension(folder / EXTENSIONS, student, lesson)
                 gradebook.db.commit()
         return nb, resources
-
-
-def _write_time(notebook: Path, received: datetime.datetime) -> None:
-    """Write nbgrader's `timestamp.txt` beside a notebook that lies in the folder of its lesson."""
-    if notebook.parent.parent.parent.name == "submitted":
-        with contextlib.suppress(OSError):  # in a folder that cannot be written, formgrader alone does without
-            write_text(notebook.parent / "timestamp.txt", f"{received.isoformat(' ', timespec='seconds')} UTC\n")
 
 
 def _extension(path: Path, student: str, lesson: str) -> datetime.timedelta | None:
