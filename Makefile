@@ -6,10 +6,10 @@ READY := $(VENV)/.ready
 LESSONS ?=
 DEMO ?= build/demo
 # Two processes share the machine in these; in the lab a learner's kernel takes all of it.
-test validate demo: export OMP_NUM_THREADS = 1
-test validate demo: export TOKENIZERS_PARALLELISM = false
+test validate demo site browser-test colab-test: export OMP_NUM_THREADS = 1
+test validate demo site browser-test colab-test: export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help setup lab test check release validate demo
+.PHONY: help setup lab test check release validate demo site browser-test colab-test
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,9 @@ help:
 	@echo "make release   rebuild course/ from solutions/"
 	@echo "make validate  every lesson solved, unsolved, and against its banks  (LESSONS='02 03' for some)"
 	@echo "make demo      grade an embedded class and show the marks"
+	@echo "make site      the pages of the course with executed lessons, in build/site/html"
+	@echo "make browser-test  a student and an instructor in a real browser; pictures in build/screenshots"
+	@echo "make colab-test    the set-up cell and two lessons in an environment like Colab's"
 
 setup: $(READY)
 
@@ -52,3 +55,13 @@ validate: $(READY)
 
 demo: $(READY)
 	@$(BIN)/python -m grader demo $(DEMO)
+
+site: $(READY)
+	@$(BIN)/python docs/site/build.py
+	@$(BIN)/python docs/site/links.py build/site/html
+
+browser-test: $(READY)
+	@$(BIN)/python -m pytest tests/browser -m browser --timeout 900
+
+colab-test: $(READY)
+	@$(BIN)/python -m pytest tests/colab -m colab

@@ -9,6 +9,22 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "grader.checks.adafactor": (
+        "check_adafactor_accelerate_form",
+        "check_adafactor_elements",
+        "check_adafactor_rates",
+        "check_adafactor_steps",
+        "check_adafactor_trainer_form",
+        "check_factored_moment",
+    ),
+    "grader.checks.adam_8bit": (
+        "check_block_codes",
+        "check_eight_bit_accelerate",
+        "check_eight_bit_state",
+        "check_eight_bit_steps",
+        "check_eight_bit_trainer",
+        "check_lean_job",
+    ),
     "grader.checks.adamw": (
         "check_adam_backward_peak",
         "check_adam_in_backward",
@@ -18,6 +34,15 @@ _HOMES = {
         "check_adamw_trainer_form",
         "check_state_bytes",
         "check_state_count",
+    ),
+    "grader.checks.collectives": (
+        "check_all_reduce_costs",
+        "check_butterfly_rounds",
+        "check_butterfly_sums",
+        "check_ring_average",
+        "check_ring_shards",
+        "check_ring_sums",
+        "check_ring_traffic",
     ),
     "grader.checks.data_parallel": (
         "check_data_parallel_accelerate",
@@ -86,7 +111,7 @@ _HOMES = {
         "check_step_peak",
     ),
     "grader.device": ("device_name", "lesson_autocast_dtype", "lesson_device"),
-    "grader.figures": ("draw_bars", "draw_curves", "draw_spans", "draw_timelines"),
+    "grader.figures": ("draw_bars", "draw_curves", "draw_points", "draw_spans", "draw_timelines"),
     "grader.meters.device_facts": ("device_facts",),
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.measurement": ("measure_peak_memory",),
@@ -98,6 +123,7 @@ _HOMES = {
     "grader.ranks.traffic": ("predict_seconds",),
     "grader.testbed.batches": ("make_padded_batch", "make_token_batch"),
     "grader.testbed.bert_large_recipes": ("BERT_LARGE_ROWS", "bert_large_recipe"),
+    "grader.testbed.block_codes": ("decode_blocks", "encode_blocks"),
     "grader.testbed.blocks": ("make_thin_blocks", "make_wide_blocks"),
     "grader.testbed.chain": ("make_chain",),
     "grader.testbed.hub": ("load_pair_classifier", "load_sentence_pairs", "load_tokenizer"),
@@ -106,6 +132,7 @@ _HOMES = {
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
     "grader.testbed.transformer": ("make_transformer",),
+    "grader.testbed.word_sorter": ("make_word_batches", "make_word_sorter"),
     "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
     "grader.verdict": ("CheckFailed",),
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -137,6 +139,31 @@ def draw_curves(
     _print_table([x_label, *curves], rows)
 
 
+def draw_points(points: Mapping[str, tuple[float, float]], *, title: str, x_label: str, y_label: str) -> None:
+    """Show named points and print their places.
+
+    Args:
+        points: For each name its place on both axes.
+        title: What is compared.
+        x_label: Name of the horizontal axis, with its unit.
+        y_label: Name of the vertical axis, with its unit.
+    """
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for name, (across, up) in points.items():
+            axes.plot([across], [up], marker="o", color=LINE_STYLES[0][0])
+            axes.annotate(f" {name}", (across, up), ha="left", va="bottom")
+        furthest, highest = (max(place[axis] for place in points.values()) for axis in (0, 1))
+        axes.set(title=title, xlabel=x_label, ylabel=y_label, xlim=(-0.05 * furthest, 1.3 * furthest))
+        axes.set_ylim(0, 1.2 * highest)
+        axes.grid(alpha=0.4)
+
+    _show(lambda: _render(paint, width_inches=8.0), title)
+    rows = [[name, *(_three_digits(value) for value in place)] for name, place in points.items()]
+    _print_table(["", x_label, y_label], rows)
+
+
 def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title: str, x_label: str) -> None:
     """Show spans on one logarithmic axis, a row for each name, and print their ends.
 
@@ -184,13 +211,21 @@ def _legend_outside(figure: Figure, axes: Axes) -> None:
     figure.legend(handles[::-1], labels[::-1], loc="outside right center", frameon=False)
 
 
-def _show(render: Callable[[], bytes], alt_text: str) -> None:
-    """Show a picture in the notebook; outside a notebook nothing is painted."""
-    from IPython import get_ipython
-    from IPython.display import Image, display
+def _show(render: Callable[[], bytes], title: str) -> None:
+    """Show a picture in the notebook, with a text for those who do not see it; outside a notebook nothing is painted.
 
-    if get_ipython() is not None:
-        display(Image(render(), alt=f"{alt_text}. The numbers follow as text."))
+    JupyterLab shows an image/png without its text, and a text/html with it; other readers take the image/png.
+    """
+    from IPython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is None:
+        return
+    picture = base64.b64encode(render()).decode()
+    text = f"{title}. The numbers follow as text."
+    element = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(text)}">'
+    data = {"image/png": picture, "text/html": element, "text/plain": text}
+    display(data, raw=True, metadata={"image/png": {"alt": text}})
 
 
 def _render(paint: Callable[[Figure], None], *, width_inches: float) -> bytes:

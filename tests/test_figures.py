@@ -5,7 +5,15 @@ import matplotlib.image
 import pytest
 import torch
 
-from grader.figures import _paint_spans, draw_bars, draw_curves, draw_spans, draw_timelines, render_timelines
+from grader.figures import (
+    _paint_spans,
+    draw_bars,
+    draw_curves,
+    draw_points,
+    draw_spans,
+    draw_timelines,
+    render_timelines,
+)
 from grader.meters.measurement import measure_peak_memory
 from grader.testbed.chain import make_chain
 
@@ -53,4 +61,13 @@ def test_spans_print_both_ends_of_every_part(capsys):
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["subnormal", "from", "to", "normal", "from", "to"],
         ["fp16", "5.96e-08", "6.1e-05", "6.1e-05", "6.55e+04"],
+    ]
+
+
+def test_points_print_their_places(capsys):
+    draw_points({"AdamW": (2.4, 0.481), "SGD": (0.0, 0.912)}, title="Loss", x_label="MiB", y_label="loss")
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["MiB", "loss"],
+        ["AdamW", "2.40", "0.481"],
+        ["SGD", "0.00", "0.912"],
     ]

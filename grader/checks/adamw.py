@@ -20,15 +20,24 @@ from grader.cases.adamw import (
     decay_forms_cases,
     state_cases,
 )
-from grader.checks.backward_records import record_backward
+from grader.checks.adamw_records import OwnStepRecord, record_constants, refuse_step_of_torch
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
+from grader.checks.hook_records import record_hooks, watch_registrations
 from grader.checks.library_calls import record_library_calls
 from grader.checks.optimizer_records import record_options
 from grader.checks.recording import record_training
 from grader.checks.refused_optimizers import refuse_count, refuse_optimizers
 from grader.checks.running import make_check
-from grader.checks.step_records import StepRecord, copies, observe_steps, on_device
+from grader.checks.state_records import (
+    copy_of_state,
+    is_as_before,
+    is_state_as_before,
+    is_state_emptied,
+    record_moves,
+    require_count,
+)
+from grader.checks.step_records import copies, observe_steps, on_device
 from grader.device import lesson_device
 from grader.meters.measurement import measure_peak_memory
 from grader.observation import Observation
@@ -36,6 +45,7 @@ from grader.testbed.own_optimizer import OwnOptimizer
 
 UPDATE_PARAMETERS = ("weight", "gradient", "state", "lr", "betas", "eps")
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
+BY_HAND = "AdamW written by hand"
 LINES_OF_ADAM = "the lines of the update: both moments, their correction, the step"
 
 
@@ -46,7 +56,12 @@ def check_state_bytes(predict_optimizer_state: Callable[..., Any], seed: int) ->
     look_at = "the rule of the optimizer: what of it is needed again at the next step?"
     for case in state_cases(seed):
         with refuse_optimizers("a prediction, from the parameters and the name of the optimizer", look_at):
-            answer = predict_optimizer_state(case.make_parameters(), case.optimizer)
+            parameters = case.make_parameters()
+            handed_over = list(parameters)
+            answer = predict_optimizer_state(handed_over, case.optimizer)
+        if not is_as_before(handed_over, parameters, [kind.is_trained for kind in case.tensors]):
+            look_at = "a line that changes what it counts: pop, del, requires_grad_, an assignment to .grad"
+            fail("parameters_changed", "the parameters as they were", "another list, or other parameters", look_at)
         predicted.append(require_number(answer, "the state in bytes"))
     return Observation({"predicted_bytes": predicted})
 
@@ -58,7 +73,7 @@ def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observatio
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [weight.to(lesson_device()) for weight in case.make_weights()]
         states: list[dict[str, Any]] = [{} for _ in weights]
-        recorder = StepRecord(weights)
+        recorder = OwnStepRecord(weights)
         for step in range(1, STEPS + 1):
             gradients = on_device(case.gradients(step))
             kept = copies(gradients)
@@ -77,22 +92,23 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
 
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [torch.nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
-        options = zip(case.learning_rates, case.decays, strict=True)
         groups = [
-            {"params": [weights[index] for index in case.members(group)], "lr": rate, "weight_decay": decay}
-            for group, (rate, decay) in enumerate(options)
+            {"params": [weights[index] for index in case.members(group)], **case.options(group, 1)}
+            for group in range(len(case.decays))
         ]
-        optimizer = OwnOptimizer(adamw_step, groups, betas=case.betas, eps=case.eps)
-        recorder = StepRecord(weights)
+        optimizer = OwnOptimizer(adamw_step, groups)
+        recorder = OwnStepRecord(weights)
         for step in range(1, STEPS + 1):
             gradients = on_device(case.gradients(step))
             kept = copies(gradients)
-            for number, group in enumerate(optimizer.param_groups):
-                group["lr"] = case.learning_rate(number, step)
+            options = [case.options(group, step) for group in range(len(case.decays))]
+            for group, own in zip(optimizer.param_groups, options, strict=True):
+                group.update(own)
             for weight, gradient in zip(weights, gradients, strict=True):
                 weight.grad = gradient
-            with refuse_optimizers("AdamW written by hand", LINES_OF_ADAM):
+            with refuse_optimizers(BY_HAND, LINES_OF_ADAM), refuse_step_of_torch(BY_HAND, LINES_OF_ADAM):
                 optimizer.step()
+            recorder.note_parameters(optimizer.param_groups, options, kept)
             recorder.note(gradients, kept)
         states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
         return recorder.facts(states), recorder.rows()
@@ -108,10 +124,11 @@ def check_adam_in_backward(step_in_backward: Callable[..., Any], seed: int) -> O
         model = case.make_model().to(lesson_device())
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         rows = []
-        with record_backward(model) as record:
-            step_in_backward(model, record.noting(case.make_optimizer))
+        with record_hooks(model) as record:
+            with watch_registrations(record):
+                step_in_backward(model, record.noting(case.make_optimizer))
             for batch in case.make_batches():
-                record.run_backward(model(batch.to(lesson_device())).square().mean())
+                record.run_backward(case.loss(model(batch.to(lesson_device()))))
                 rows.append(torch.cat([parameter.detach().flatten() for parameter in trained]))
         settings.append(record.facts())
         tensors[f"{number}.weights"] = torch.stack(rows).cpu()
@@ -123,8 +140,9 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
     """Measure the peak of one backward that updates."""
     case = backward_peak_case(seed)
     model, inputs = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device())
-    with record_backward(model) as record:
-        step_in_backward(model, record.noting(case.make_optimizer))
+    with record_hooks(model) as record:
+        with watch_registrations(record):
+            step_in_backward(model, record.noting(case.make_optimizer))
 
         def step() -> None:
             record.run_backward(model(inputs).square().mean())
@@ -134,7 +152,7 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
         except ValueError as error:
             if "more memory" not in str(error):
                 raise
-            fail("memory_kept", "no tensor kept after the call", str(error), "what your hooks keep: lists, closures")
+            fail(*record.explain_kept(error))
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
@@ -153,20 +171,21 @@ def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -
 @make_check("count_state", ("optimizer",))
 def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation:
     """Have the state of four optimizers counted. They are on the CPU, also where there is a CUDA device."""
-    counted, copied_bytes = [], []
+    counted, copied_bytes, is_changed, is_emptied, moves = [], [], [], [], []
     for case in count_cases(seed):
         optimizer = case.make_optimizer()
+        before = copy_of_state(optimizer)
         with refuse_count():
-            answer = count_state(optimizer)
-            if not isinstance(answer, tuple | list) or len(answer) != 2:
-                found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
-                code = "returned_none" if answer is None else "no_pair"
-                fail(code, "two numbers: elements, bytes", found, "what your function returns")
-            elements = require_number(answer[0], "the elements")
-            counted.append([elements, require_number(answer[1], "the bytes")])
+            with record_moves() as moved:
+                counted.append(require_count(count_state(optimizer)))
+            is_changed.append(not is_state_as_before(optimizer, before))
+            is_emptied.append(is_state_emptied(optimizer, before))
             peak = measure_peak_memory(partial(count_state, optimizer), optimizer=optimizer, device="cpu")
         copied_bytes.append(peak.above_entry_bytes)
-    return Observation({"counted": counted, "copied_bytes": copied_bytes})
+        moves.append(moved)
+    facts = {"counted": counted, "copied_bytes": copied_bytes, "moves": moves}
+    facts |= {"is_changed": is_changed, "is_emptied": is_emptied}
+    return Observation(facts)
 
 
 def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
@@ -174,13 +193,15 @@ def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched:
     tensors: dict[str, Tensor] = {}
     for number, case in enumerate(decay_forms_cases(seed)):
         models = [case.make_model().to(lesson_device()) for _ in range(2)]
+        constants: list[dict[str, Any]] = []
         with (
             record_training(models[watched]) as record,
             record_library_calls(record) as called,
             record_options(models[watched]) as options,
+            record_constants(constants, list(models[watched].parameters())),
         ):
             train_decay_forms(*models, case.make_dataset(), case.rows, case.learning_rate, case.weight_decay)
-        settings.append(record.facts() | {"options": options})
+        settings.append(record.facts() | {"options": options, "constants": constants})
         calls.append(called)
         tensors |= record.tensors(str(number))
     return Observation({"settings": settings, "calls": calls}, tensors)

@@ -38,6 +38,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.AssignLatePenalties",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+# Files that a learning management system gives out: put its zip into downloaded/<lesson>/archive/ and run
+# `nbgrader zip_collect <lesson>`.
+c.ZipCollectApp.collector_plugin = "grader.classroom.lms_names.LmsNames"
 c.GenerateFeedback.exporter_class = "grader.classroom.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",

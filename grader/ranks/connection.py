@@ -15,7 +15,7 @@ from typing import Any
 from grader.ranks import server
 
 _SPARE_SECONDS = 10.0
-_IMPORT_SECONDS = 120.0  # of the libraries of a run; on a crowded machine they take far longer than the run
+_IMPORT_SECONDS = 180.0  # of libraries: about 4 on a quiet machine, far longer than the run on a crowded one
 
 
 class RankServer:
@@ -36,7 +36,11 @@ class RankServer:
             env=environment,
             bufsize=0,
         )
-        self._read_line(_IMPORT_SECONDS)
+        try:
+            self._read_line(_IMPORT_SECONDS)
+        except BaseException:  # also an interrupt of the kernel: nothing stays behind
+            self.end()
+            raise
 
     def run(self, job: dict[str, Any]) -> tuple[dict[str, Any], float]:
         """Run a job and return what `run_job` says of it, and its seconds."""

@@ -49,7 +49,8 @@ class RankRun:
         return count_rounds(self.traffic)
 
     def __repr__(self) -> str:
-        head = f"{len(self.returned)} ranks, {format_seconds(self.seconds)}, {self.rounds} rounds of messages"
+        rounds = f"{self.rounds} round{'' if self.rounds == 1 else 's'} of messages"
+        head = f"{len(self.returned)} ranks, {format_seconds(self.seconds)}, {rounds}"
         rows = [f"{'rank':>4} {'messages sent':>14} {'bytes sent':>12} {'bytes received':>15}  collectives"]
         for rank, one in enumerate(self.traffic):
             calls = ", ".join(f"{count} x {name}" for name, count in sorted(one.collectives.items())) or "-"

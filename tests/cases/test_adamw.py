@@ -61,8 +61,17 @@ def test_gradients_are_zero_in_places_and_missing_in_others(seed):
     for case in (*adam_cases(seed), *adamw_cases(seed)):
         assert not bool(case.gradients(1)[0][0].any())
     last = adamw_cases(seed)[2]
-    assert last.gradients(1)[2] is None and last.gradients(STEPS)[2] is not None
-    assert last.gradients(STEPS)[4] is None
+    assert last.gradients(1)[4] is None and last.gradients(STEPS)[4] is not None
+    assert last.gradients(STEPS)[2] is None
+    assert [last.gradients(step)[3] is None for step in (8, 9, 10, 11)] == [False, True, True, False]
+    assert not bool(last.gradients(6)[5].any())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_option_is_that_of_its_group_and_of_its_step(seed):
+    last = adamw_cases(seed)[2]
+    for name in ("lr", "betas", "eps", "weight_decay"):
+        assert len({last.options(group, step)[name] for group in (0, 1) for step in (1, STEPS)}) == 4
 
 
 @pytest.mark.parametrize(("momentum", "peak_mib"), [(None, 171.7), (0.9, 139.7), (0.0, 107.6)])

@@ -60,3 +60,47 @@ def test_a_count_is_a_pair():
 def test_a_model_that_nobody_prepared_is_told():
     assert told("check_adam_in_backward", lambda model, make_optimizer: None) == "no_update"
     assert told("check_adam_backward_peak", lambda model, make_optimizer: None) == "peak_without_steps"
+
+
+def test_a_hook_that_backward_cannot_call_is_told_with_the_line_that_registers_it():
+    def register(make_hook):
+        def step_in_backward(model, make_optimizer):
+            for parameter in model.parameters():
+                if parameter.requires_grad:
+                    parameter.register_post_accumulate_grad_hook(make_hook(parameter))
+
+        return step_in_backward
+
+    for make_hook, code in (
+        (lambda _: lambda parameter, gradient: None, "hook_with_other_parameters"),
+        (lambda _: lambda: None, "hook_with_other_parameters"),
+        (lambda _: None, "hook_not_a_function"),
+        (lambda _: lambda parameter: 3, "hook_returns"),
+    ):
+        for check in ("check_adam_in_backward", "check_adam_backward_peak"):
+            with pytest.raises(CheckFailed) as failure:
+                getattr(grader, check)(register(make_hook))
+            assert failure.value.code == code
+            assert "register_post_accumulate_grad_hook(make_hook(parameter))" in failure.value.lines()[2]
+
+
+def test_hooks_can_be_registered_as_before_after_a_check():
+    told("check_adam_in_backward", lambda model, make_optimizer: None)
+    weight = torch.nn.Parameter(torch.ones(2))
+    weight.register_hook(lambda gradient: 2 * gradient)
+    (3 * weight).sum().backward()
+    assert torch.equal(weight.grad, torch.full((2,), 6.0))
+
+
+def test_a_count_only_reads():
+    assert told("check_state_count", lambda optimizer: (len(optimizer.state), optimizer.state.clear() or 0)) == (
+        "state_emptied"
+    )
+    assert told("check_state_count", lambda optimizer: (torch.tensor(1), 0)) == "tensor_returned"
+
+
+def test_a_prediction_leaves_its_parameters_alone():
+    def predict_optimizer_state(parameters, optimizer):
+        return len([parameter.requires_grad_(False) for parameter in parameters])
+
+    assert told("check_state_bytes", predict_optimizer_state) == "parameters_changed"

@@ -7,13 +7,16 @@ import torch
 
 from grader.cases.adamw import backward_cases, backward_peak_case, decay_forms_cases
 from grader.judges.adamw import judge_adam_backward_peak, judge_adam_in_backward
-from grader.judges.adamw.backward import _mistakes, install_nothing, weights_of
+from grader.judges.adamw.backward import install_nothing, weights_of
 from grader.judges.adamw.groups import is_decayed, judge_options
+from grader.judges.adamw.hooks import hook_mistakes
 from grader.observation import Observation
 from grader.units import MIB
 
 SEEDS = (0, 20011)
 FACTS = {"steps_inside": 40, "steps_after": 0, "steps_of_others": 0, "gradients_alive": 1, "gradients_left": 0}
+FACTS |= {"gradients_kept": 0, "nonzero_left": 0, "early_hooks": 0, "module_hooks": 0, "unfrozen": 0}
+FACTS |= {"optimizers_made": 12, "made_inside": 0, "made_twice": 0}
 
 
 def judge_backward(install: Any, seed: int, *, is_plain: bool = False, scale: float = 1.0, **facts: int):
@@ -31,7 +34,7 @@ def test_the_weights_of_the_plain_loop_pass(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_mistake_of_a_hook_is_named(seed: int) -> None:
-    for code, install, _ in _mistakes():
+    for code, install, _ in hook_mistakes():
         assert judge_backward(install, seed).code == code
 
 
@@ -46,10 +49,35 @@ def test_a_scaled_update_is_seen() -> None:
         ({"gradients_left": 3}, "gradient_left"),
         ({"steps_of_others": 3}, "another_optimizer"),
         ({"steps_after": 3}, "step_after_backward"),
+        ({"unfrozen": 2}, "frozen_trained"),
+        ({"gradients_left": 3, "early_hooks": 12}, "gradient_after_hook"),
+        ({"gradients_kept": 12}, "gradients_kept"),
+        ({"made_twice": 12}, "optimizer_made_twice"),
     ],
 )
 def test_equal_weights_alone_do_not_pass(facts: dict[str, int], code: str) -> None:
     assert judge_backward(install_nothing, 0, is_plain=True, **facts).code == code
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"early_hooks": 12}, "hook_before_gradient"),
+        ({"module_hooks": 6}, "hook_of_module"),
+        ({"optimizers_made": 0}, "make_optimizer_not_called"),
+    ],
+)
+def test_the_cause_of_other_weights_is_named(facts: dict[str, int], code: str) -> None:
+    assert judge_backward(install_nothing, 0, is_plain=True, scale=0.5, **facts).code == code
+
+
+@pytest.mark.parametrize(("rows", "code"), [((0, 0, 0, 0), "updates_end"), ((-1, 0, 0, 2), "updates_skipped")])
+def test_backwards_without_an_update_are_counted(rows: tuple[int, ...], code: str) -> None:
+    case = backward_cases(0)[0]
+    weights, start = weights_of(case, install_nothing, is_plain=True), weights_of(case, install_nothing)[0]
+    seen = torch.stack([start if row < 0 else weights[row] for row in rows])
+    verdict = judge_adam_in_backward(Observation({"settings": [FACTS] * 2}, {"0.weights": seen}), 0)
+    assert verdict.code == code
 
 
 def claim(peak_mib: float, above_mib: float, **facts: int) -> Observation:

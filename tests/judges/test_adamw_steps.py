@@ -7,7 +7,8 @@ import torch
 
 from grader.cases.adamw import STEPS, UpdateCase, adam_cases, adamw_cases
 from grader.judges.adamw import judge_adam_updates, judge_adamw_steps
-from grader.judges.adamw.deviations import DECAY, MOMENTS
+from grader.judges.adamw.deviations import MOMENTS
+from grader.judges.adamw.group_deviations import DECAY
 from grader.judges.adamw.recipes import RIGHT, Recipe, simulate
 from grader.judges.adamw.trajectories import steps_of_torch
 from grader.observation import Observation
@@ -24,7 +25,9 @@ def observe(cases: Sequence[UpdateCase], recipe: Recipe, **facts: object) -> Obs
             rows = [weight.flatten().float().clone() for weight in simulate(case, index, recipe)]
             tensors[f"{number}.{index}"] = torch.stack(rows)
             elements.append(2 * torch.Size(shape).numel() if case.first_steps.get(index, 1) <= STEPS else 0)
-        settings.append({"state_elements": elements, "is_gradient_changed": [False] * len(elements)} | facts)
+        clean = {"changed_options": [], "is_gradient_gone": False, "is_frozen": False}
+        clean |= {"state_bytes": [4 * number for number in elements], "state_entries": [3 * bool(n) for n in elements]}
+        settings.append(clean | {"state_elements": elements, "is_gradient_changed": [False] * len(elements)} | facts)
     return Observation({"settings": settings}, tensors)
 
 
@@ -94,10 +97,38 @@ def test_state_is_judged_by_its_size() -> None:
     for elements, code in ((0, "moments_kept_elsewhere"), (10_000, "state_too_large")):
         facts = {"state_elements": [elements] * 2}
         assert judge_adam_updates(observe(cases, RIGHT, **facts), 0).code == code
-    late = [2 * torch.Size(shape).numel() for shape in adamw_cases(0)[2].shapes]
     observation = observe(adamw_cases(0), RIGHT)
-    observation.facts["settings"][2]["state_elements"] = late
+    observation.facts["settings"][2]["state_entries"][2] = 1
+    assert judge_adamw_steps(observation, 0).code == "count_without_gradient"
+    observation.facts["settings"][2]["state_elements"][2] = 12
     assert judge_adamw_steps(observation, 0).code == "state_without_gradient"
+
+
+def test_moments_have_the_format_of_their_parameter() -> None:
+    for factor in (4, 16):
+        observation = observe(adam_cases(0), RIGHT)
+        facts = observation.facts["settings"][0]
+        facts["state_bytes"] = [factor * number // 2 for number in facts["state_elements"]]
+        assert judge_adam_updates(observation, 0).code == "moments_in_another_format"
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"changed_options": ["lr"]}, "options_changed"),
+        ({"is_gradient_gone": True}, "gradient_dropped"),
+        ({"is_frozen": True}, "parameter_frozen"),
+    ],
+)
+def test_a_step_changes_nothing_else(facts: dict[str, object], code: str) -> None:
+    assert judge_adamw_steps(observe(adamw_cases(0), RIGHT, **facts), 0).code == code
+
+
+def test_an_unknown_miss_names_its_step() -> None:
+    observation = observe(adam_cases(0), RIGHT)
+    observation.tensors["0.0"][6:] += 0.1
+    verdict = judge_adam_updates(observation, 0)
+    assert verdict.code == "unrecognised" and "step 7" in verdict.look_at
 
 
 def test_a_changed_gradient_is_told_before_the_weights() -> None:

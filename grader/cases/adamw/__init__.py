@@ -4,7 +4,7 @@ from grader.cases.adamw.backward import BackwardCase, BackwardPeakCase, backward
 from grader.cases.adamw.counted import CountCase, count_cases
 from grader.cases.adamw.forms import DecayFormsCase, decay_forms_cases
 from grader.cases.adamw.state import OPTIMIZERS, StateCase, TensorKind, distilbert_tensors, state_cases
-from grader.cases.adamw.updates import STEPS, UpdateCase, adam_cases, adamw_cases
+from grader.cases.adamw.updates import STEPS, GroupsCase, UpdateCase, adam_cases, adamw_cases
 
 __all__ = [
     "OPTIMIZERS",
@@ -13,6 +13,7 @@ __all__ = [
     "BackwardPeakCase",
     "CountCase",
     "DecayFormsCase",
+    "GroupsCase",
     "StateCase",
     "TensorKind",
     "UpdateCase",

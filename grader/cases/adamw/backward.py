@@ -64,6 +64,11 @@ class BackwardCase:
         generator = torch.Generator().manual_seed(self.seed)
         return [torch.randn(8, self.width, generator=generator) for _ in range(self.batches)]
 
+    @staticmethod
+    def loss(outputs: Tensor) -> Tensor:
+        """Return the sum of squares: its gradients have norms above 1, so that a clipping to 1 shows."""
+        return outputs.square().sum()
+
     def make_optimizer(self, parameters: Any) -> torch.optim.Optimizer:
         """Make the optimizer: SGD with momentum, which hides no factor of a gradient."""
         return torch.optim.SGD(parameters, lr=self.learning_rate, momentum=self.momentum)
@@ -72,7 +77,7 @@ class BackwardCase:
 def backward_cases(seed: int) -> tuple[BackwardCase, ...]:
     """Two settings: a chain, as in the lesson, and shared and frozen weights, which it never shows."""
     draw = random.Random(seed)
-    rate, momentum = draw.randrange(20, 60) / 1000, draw.randrange(60, 90) / 100
+    rate, momentum = draw.randrange(20, 60) / 50_000, draw.randrange(60, 90) / 100
     return (
         BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 4, False, rate, momentum, seed),
         BackwardCase(draw.randrange(5, 9), draw.randrange(10, 14), 5, True, 2 * rate, momentum, seed + 1),

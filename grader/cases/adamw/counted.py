@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
@@ -37,7 +38,8 @@ class CountCase:
             "sgd": lambda: torch.optim.SGD(parameters, lr=0.1),
             "packed": lambda: OwnOptimizer(keep_packed, parameters),
         }
-        optimizer = makers.get(self.kind, lambda: torch.optim.AdamW(parameters))()
+        groups: list[dict[str, Any]] = [{"params": parameters[:2]}, {"params": parameters[2:], "weight_decay": 0.0}]
+        optimizer = makers.get(self.kind, lambda: torch.optim.AdamW(groups))()
         if self.kind != "fresh":
             for parameter in parameters:
                 parameter.grad = torch.ones_like(parameter)
@@ -48,8 +50,9 @@ class CountCase:
 def keep_packed(optimizer: torch.optim.Optimizer) -> None:
     """Make the state of an optimizer that packs its moments, as libraries do.
 
-    All first moments are views of one flat 16-bit buffer, with gaps between them. All parameters share one code book.
-    The step is a plain number, and what is not there yet is None.
+    All first moments are views of one flat 16-bit buffer, with gaps between them. The second moment of a matrix is
+    stored column by column. All parameters share one code book. The step is a plain
+    number, and what is not there yet is None.
     """
     parameters: list[nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
     sizes = [-(-parameter.numel() // ALIGNMENT) * ALIGNMENT for parameter in parameters]
@@ -58,7 +61,7 @@ def keep_packed(optimizer: torch.optim.Optimizer) -> None:
     start = 0
     for parameter, size in zip(parameters, sizes, strict=True):
         mean = buffer[start : start + parameter.numel()].view(parameter.shape)
-        second = torch.zeros(parameter.shape, dtype=torch.uint8)
+        second = torch.zeros(parameter.shape[::-1], dtype=torch.uint8).t()
         optimizer.state[parameter] |= {"step": 1, "mean": mean, "square_mean": second, "code_book": code_book}
         optimizer.state[parameter] |= {"name": "packed", "largest": None, "scale": 0.5}
         start += size

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.cases.adamw import BackwardCase, backward_cases
+from grader.judges.adamw.hooks import hook_mistakes
 from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
@@ -22,7 +23,7 @@ def judge_adam_in_backward(observation: Observation, seed: int) -> Verdict:
     for number, (case, facts) in enumerate(zip(cases, settings, strict=True)):
         verdict = _judge_optimizers(facts)
         verdict = verdict or _judge_weights(case, observation.tensors[f"{number}.weights"], facts)
-        verdict = verdict or _judge_alive(facts)
+        verdict = verdict or _judge_alive(facts) or _judge_made(facts)
         if verdict:
             return verdict
     backwards = sum(case.batches for case in cases)
@@ -31,10 +32,13 @@ def judge_adam_in_backward(observation: Observation, seed: int) -> Verdict:
 
 
 def _judge_optimizers(facts: Mapping[str, Any]) -> Verdict | None:
-    expected = "steps of the optimizers that make_optimizer makes"
-    look_at = "which optimizer updates: the one that is handed over"
     if facts["steps_of_others"]:
+        expected, look_at = "steps of the optimizers that make_optimizer makes", "which optimizer updates: one of those"
         return Verdict("another_optimizer", expected, f"{facts['steps_of_others']} steps of others", look_at)
+    if facts["unfrozen"]:
+        measured = f"{facts['unfrozen']} frozen parameters that have requires_grad now"
+        look_at = "a line that sets requires_grad: a hook is for parameters that have it already"
+        return Verdict("frozen_trained", "parameters that stay frozen", measured, look_at)
     return None
 
 
@@ -46,17 +50,20 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     if facts["steps_after"] and not facts["steps_inside"]:
         measured = f"{facts['steps_after']} steps, and none of them while backward runs"
         return Verdict("step_outside_backward", expected, measured, "where step() is called: in a hook")
+    early = _judge_early_hooks(facts, expected, measured := _say_distance(seen, wanted, start))
+    if early:
+        return early
     if torch.equal(seen, start.expand_as(seen)):
         look_at = "who calls step() once a gradient is there, and is it still there then?"
         code = "update_of_nothing" if facts["steps_inside"] else "no_update"
         return Verdict(code, expected, f"weights that never move, {facts['steps_inside']} steps in backward", look_at)
-    measured = f"weights that are off by {compare(seen[-1] - start, wanted[-1] - start).relative_error:.2g} of the way"
-    if not bool(seen.isfinite().all()):
-        measured = "NaN or infinity in the weights"
-    for code, install, look_at in _mistakes():
+    if not facts["optimizers_made"]:
+        look_at = "make_optimizer is never called: the rule of the update is that of the optimizers it makes"
+        return Verdict("make_optimizer_not_called", expected, measured, look_at)
+    for code, install, look_at in hook_mistakes():
         if _is_same(seen, weights_of(case, install), start):
             return Verdict(code, expected, measured, look_at)
-    left_out = _judge_left_out(case, seen[0], wanted[0], start, expected)
+    left_out = _judge_still(seen, start, expected) or _judge_left_out(case, seen[0], wanted[0], start, expected)
     if left_out:
         return left_out
     first = compare(seen[0] - start, wanted[0] - start)
@@ -67,17 +74,52 @@ def _judge_weights(case: BackwardCase, seen: Tensor, facts: Mapping[str, Any]) -
     return Verdict(UNRECOGNISED, expected, measured, look_at)
 
 
+def _say_distance(seen: Tensor, wanted: Tensor, start: Tensor) -> str:
+    if not bool(seen.isfinite().all()):
+        return "NaN or infinity in the weights"
+    return f"weights that are off by {compare(seen[-1] - start, wanted[-1] - start).relative_error:.2g} of the way"
+
+
+def _judge_early_hooks(facts: Mapping[str, Any], expected: str, measured: str) -> Verdict | None:
+    """Find out whether hooks were registered that run before the gradient of a parameter is in .grad."""
+    if facts["early_hooks"]:
+        look_at = "when the hook runs: register_hook runs before the gradient is added to .grad"
+        return Verdict("hook_before_gradient", expected, measured, look_at)
+    if facts["module_hooks"]:
+        look_at = "hooks of modules run when gradients of outputs are there, not when those of all parameters are"
+        return Verdict("hook_of_module", expected, measured, look_at)
+    return None
+
+
+def _judge_still(seen: Tensor, start: Tensor, expected: str) -> Verdict | None:
+    """Find out whether no weight moves in some of the backwards."""
+    before = torch.cat([start[None], seen[:-1]])
+    still = [number for number, is_still in enumerate((seen == before).all(dim=1).tolist(), start=1) if is_still]
+    if not still:
+        return None
+    measured = f"no weight that moves in backward {', '.join(map(str, still))} of {len(seen)}"
+    if still[0] > 1 and still == list(range(still[0], len(seen) + 1)):
+        look_at = "what ends the updates: a hook that is removed, or that acts once"
+        return Verdict("updates_end", expected, measured, look_at)
+    look_at = "what keeps a hook from its step: every backward is an update"
+    return Verdict("updates_skipped", expected, measured, look_at)
+
+
 def _judge_left_out(case: BackwardCase, seen: Tensor, wanted: Tensor, start: Tensor, expected: str) -> Verdict | None:
     """Find out whether the first backward moved some parameters as it should, and others not at all."""
     if not bool(((seen == start) | (seen - wanted).abs().le(1e-6)).all()):
         return None
     trained = [parameter for parameter in case.make_model().parameters() if parameter.requires_grad]
     parts = torch.split(seen == start, [parameter.numel() for parameter in trained])
+    if not any(bool(part.all()) for part in parts):
+        return None
     is_biases = [bool(part.all()) for part in parts] == [parameter.dim() < 2 for parameter in trained]
     measured = f"{sum(bool(part.all()) for part in parts)} of {len(parts)} parameters do not move"
     if is_biases:
         return Verdict("biases_left_out", expected, measured, "the parameters of one dimension: they are trained too")
-    return Verdict("parameters_left_out", expected, measured, "which parameters get a hook, and which do not")
+    return Verdict(
+        "parameters_left_out", expected, measured, "which parameters get a hook, and whether each hook acts at once"
+    )
 
 
 def _judge_alive(facts: Mapping[str, Any]) -> Verdict | None:
@@ -87,8 +129,17 @@ def _judge_alive(facts: Mapping[str, Any]) -> Verdict | None:
         return Verdict("step_after_backward", expected, measured, "where step() is called: in a hook, during backward")
     if facts["gradients_left"]:
         measured = f"{facts['gradients_left']} gradients left after backward"
+        if facts["early_hooks"]:
+            look_at = "register_hook runs before the gradient is written to .grad, where nobody frees it then"
+            return Verdict("gradient_after_hook", expected, measured, look_at)
         look_at = "what is left of a gradient in the hook: zeros take as much memory as numbers"
+        if facts["nonzero_left"]:
+            look_at = "which gradients no hook frees: they stay in .grad until the next backward"
         return Verdict("gradient_left", expected, measured, look_at)
+    if facts["gradients_kept"]:
+        measured = f"{facts['gradients_kept']} gradients in memory after backward, and not in .grad"
+        look_at = "a list, an attribute or a closure that keeps p.grad: a name keeps its tensor alive"
+        return Verdict("gradients_kept", expected, measured, look_at)
     if facts["gradients_alive"] > 1:
         measured = f"{facts['gradients_alive']} gradients alive together"
         look_at = "how long a gradient is kept: its own hook is the place to use it and to free it"
@@ -97,6 +148,14 @@ def _judge_alive(facts: Mapping[str, Any]) -> Verdict | None:
         measured = "no step of an optimizer that make_optimizer made"
         return Verdict("optimizer_not_used", expected, measured, "which optimizer updates: the one that is handed over")
     return None
+
+
+def _judge_made(facts: Mapping[str, Any]) -> Verdict | None:
+    if not facts["made_twice"]:
+        return None
+    measured = f"{facts['made_twice']} parameters that are given to make_optimizer again"
+    look_at = "where make_optimizer is called: one optimizer for each parameter, or one for all"
+    return Verdict("optimizer_made_twice", "optimizers that are made once", measured, look_at)
 
 
 def weights_of(case: BackwardCase, install: Install, *, is_plain: bool = False) -> Tensor:
@@ -113,8 +172,7 @@ def weights_of(case: BackwardCase, install: Install, *, is_plain: bool = False) 
     with torch.enable_grad():
         install(model, case.make_optimizer)
         for batch in case.make_batches():
-            loss = model(batch).square().mean()
-            torch.autograd.backward(loss)
+            torch.autograd.backward(case.loss(model(batch)))
             if is_plain:
                 optimizer.step()
                 optimizer.zero_grad()
@@ -133,56 +191,3 @@ def _flat(model: nn.Module) -> Tensor:
 def _is_same(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
     difference = torch.linalg.vector_norm(seen.double() - wanted.double(), dim=1)
     return bool((difference <= RELATIVE_TOLERANCE * torch.linalg.vector_norm(wanted - start, dim=1).double()).all())
-
-
-def _each(hook_of: Callable[[nn.Parameter, Any], Callable[..., None]], *, is_early: bool = False) -> Install:
-    """Return what installs a hook on each trained parameter, before or after its gradient is written."""
-
-    def install(model: nn.Module, make_optimizer: Any) -> None:
-        for parameter in model.parameters():
-            if parameter.requires_grad:
-                register = parameter.register_hook if is_early else parameter.register_post_accumulate_grad_hook
-                register(hook_of(parameter, make_optimizer))  # type: ignore[no-untyped-call]
-
-    return install
-
-
-def _step(parameter: nn.Parameter, make_optimizer: Any, *, times: int = 1, frees: bool = True) -> Callable[..., None]:
-    optimizer = make_optimizer([parameter])
-
-    def hook(_: Tensor) -> None:
-        for _number in range(times):
-            optimizer.step()
-        if frees:
-            parameter.grad = None
-
-    return hook
-
-
-def _step_anew(parameter: nn.Parameter, make_optimizer: Any) -> Callable[..., None]:
-    def hook(_: Tensor) -> None:
-        make_optimizer([parameter]).step()
-        parameter.grad = None
-
-    return hook
-
-
-def _install_last(model: nn.Module, make_optimizer: Any) -> None:
-    """Every hook steps the optimizer of the last parameter, as a name that a loop changes does."""
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    hook = _step(trained[-1], make_optimizer)
-    for parameter in trained:
-        parameter.register_post_accumulate_grad_hook(hook)  # type: ignore[no-untyped-call]
-
-
-def _mistakes() -> Iterator[tuple[str, Install, str]]:
-    look_at = "what the next backward finds in .grad: it adds to it"
-    yield "gradient_not_freed", _each(lambda p, make: _step(p, make, frees=False)), look_at
-    look_at = "the momentum: an optimizer that is made in the hook has forgotten the steps before"
-    yield "optimizer_made_anew", _each(_step_anew), look_at
-    look_at = "when the hook runs: register_hook runs before the gradient is added to .grad"
-    yield "hook_before_gradient", _each(_step, is_early=True), look_at
-    look_at = "how often the optimizer of one parameter takes a step in one backward"
-    yield "stepped_twice", _each(lambda p, make: _step(p, make, times=2)), look_at
-    look_at = "the name of the optimizer: when the hooks run, a loop has left its last value in it"
-    yield "last_optimizer_for_all", _install_last, look_at

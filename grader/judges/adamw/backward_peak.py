@@ -45,6 +45,9 @@ def _judge_state(case: BackwardPeakCase, claim: Mapping[str, Any], facts: Mappin
     if not facts["steps_inside"]:
         look_at = "who updates the weights while backward runs"
         return Verdict("peak_without_steps", expected, "no step while backward runs", look_at)
+    if facts["steps_of_others"]:
+        look_at = "which optimizer updates: one that make_optimizer makes"
+        return Verdict("peak_of_another_optimizer", expected, f"{facts['steps_of_others']} steps of others", look_at)
     model_bytes = distinct_storage_bytes(case.make_model().parameters())
     state_bytes = claim["peak_bytes"] - claim["above_entry_bytes"] - _needed_bytes(case)
     if state_bytes < 2 * model_bytes:

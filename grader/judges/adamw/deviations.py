@@ -17,11 +17,13 @@ class Deviation:
         code: Its stable name.
         changes: The decisions that it makes otherwise.
         look_at: What the learner is told to look at.
+        is_paired: Whether it may explain a miss together with another one.
     """
 
     code: str
     changes: dict[str, object]
     look_at: str
+    is_paired: bool = True
 
     def applied(self, recipe: Recipe) -> Recipe:
         """Return a recipe with these changes."""
@@ -51,14 +53,82 @@ MOMENTS = (
     ),
     Deviation(
         "corrected_moments_kept",
-        {"keeps_corrected": True},
+        {"keeps": "corrected"},
         "what the state keeps: the moments, or the corrected moments, which are corrected again at the next step",
+    ),
+    Deviation(
+        "corrected_first_moment_kept",
+        {"keeps": "corrected_first"},
+        "the first moment in the state: it is corrected in place, and corrected again at the next step",
+    ),
+    Deviation(
+        "corrected_second_moment_kept",
+        {"keeps": "corrected_second"},
+        "the second moment in the state: it is corrected in place, and corrected again at the next step",
+    ),
+    Deviation(
+        "moments_not_kept",
+        {"keeps": "none"},
+        "the state: at each step both moments start from zero again. Which line stores the new ones, or resets them?",
+        is_paired=False,
+    ),
+    Deviation(
+        "state_made_anew",
+        {"keeps": "none", "first_correction": "once", "second_correction": "once"},
+        "when the state is made: at the first step only, here moments and count begin anew at every step",
+        is_paired=False,
+    ),
+    Deviation(
+        "root_kept",
+        {"keeps": "rooted"},
+        "the second moment in the state: sqrt_() writes the root into it, sqrt() returns a new tensor",
+        is_paired=False,
+    ),
+    Deviation(
+        "moments_updated_late",
+        {"reads": "old"},
+        "the order: both moments take the new gradient in before the weight moves",
+        is_paired=False,
+    ),
+    Deviation(
+        "product_for_power",
+        {"first_correction": "product", "second_correction": "product"},
+        "the share is 1 - beta**t: two stars are a power, one is a product",
+        is_paired=False,
+    ),
+    Deviation(
+        "multiplied_by_share",
+        {"first_correction": "multiplied", "second_correction": "multiplied"},
+        "a moment has seen a share of its weight: is it divided by that share, or multiplied?",
+        is_paired=False,
+    ),
+    Deviation(
+        "divided_by_power",
+        {"first_correction": "power_alone", "second_correction": "power_alone"},
+        "the share that a moment has seen after t steps: it grows to 1, and beta**t falls to 0",
+        is_paired=False,
+    ),
+    Deviation(
+        "root_corrected",
+        {"second_correction": "after_root"},
+        "the order: the second moment is corrected first, and its root is taken then",
+        is_paired=False,
     ),
     Deviation("betas_swapped", {"betas": (1, 0)}, "which of the two betas belongs to which moment"),
     Deviation(
         "beta_on_the_new_number",
         {"first": "swapped", "second": "swapped"},
         "beta weighs the old mean, 1 - beta the new number: which of them does yours weigh?",
+    ),
+    Deviation(
+        "beta_on_new_gradient",
+        {"first": "swapped"},
+        "the first moment: beta1 weighs the old mean, 1 - beta1 the new gradient",
+    ),
+    Deviation(
+        "beta_on_new_square",
+        {"second": "swapped"},
+        "the second moment: beta2 weighs the old mean, 1 - beta2 the new square",
     ),
     Deviation(
         "first_moment_summed",
@@ -89,6 +159,12 @@ MOMENTS = (
         "the second moment is the mean of the squared gradients, not of the squared first moment",
     ),
     Deviation("square_forgotten", {"second": "without_square"}, "the second moment is a mean of squares"),
+    Deviation(
+        "gradient_not_squared",
+        {"second": "unsquared"},
+        "the second moment is a mean of squares: a mean of gradients may be negative, and has no root then",
+        is_paired=False,
+    ),
     Deviation("adagrad_sum", {"second": "total", "second_correction": "none"}, "a sum of all squares is AdaGrad's"),
     Deviation("root_forgotten", {"has_root": False}, "the denominator: the second moment, or its square root?"),
     Deviation(
@@ -122,58 +198,11 @@ MOMENTS = (
     Deviation("sign_turned", {"rate": -1.0}, "the sign of the step: the loss falls against the gradient"),
 )
 
-DECAY = (
-    Deviation(
-        "decay_in_gradient",
-        {"decay": "in_gradient"},
-        "where the decay enters: added to the gradient it passes through both moments, and is no longer decoupled",
-    ),
-    Deviation("decay_left_out", {"decay": "none"}, "weight_decay: which line of yours reads it?"),
-    Deviation(
-        "decay_after_update",
-        {"decay": "after"},
-        "the order: the decay acts on the weight as it was before the update",
-    ),
-    Deviation(
-        "decay_without_rate",
-        {"decay": "without_rate"},
-        "the size of the decay: a step takes away learning rate times weight_decay of the weight",
-    ),
-    Deviation("decay_halved", {"decay": "half"}, "the size of the decay: a factor of one half"),
-    Deviation("decay_grows", {"decay": "grows"}, "the sign of the decay: are weights pulled to zero, or away from it?"),
-    Deviation(
-        "decay_squared", {"decay": "in_update"}, "the size of the decay: weight_decay enters it once, and not twice"
-    ),
-    Deviation("decay_without_gradient", {"missing": "decayed"}, "a tensor without gradient is skipped, its decay too"),
-    Deviation(
-        "missing_gradient_zero", {"missing": "zero"}, "a tensor without gradient is skipped: nothing of it moves"
-    ),
-    Deviation(
-        "one_count_for_all",
-        {"shared_clock": "steps"},
-        "a tensor whose gradients begin later: whose steps does its bias correction count?",
-    ),
-    Deviation(
-        "count_moved_by_each_tensor",
-        {"shared_clock": "tensors"},
-        "the step count: how often is it raised in one step, and whose is it?",
-    ),
-    Deviation("options_of_first_group", {"group": "first"}, "whose lr and weight_decay a tensor of another group has"),
-    Deviation(
-        "options_of_last_group", {"group": "last"}, "which group is read, and when: the last one walked through?"
-    ),
-    Deviation("decay_of_first_group", {"decay_group": "first"}, "weight_decay is an option of each group"),
-    Deviation("decay_of_last_group", {"decay_group": "last"}, "weight_decay is an option of each group"),
-    Deviation(
-        "learning_rate_fixed", {"is_rate_fixed": True}, "the learning rate: a schedule changes it between two steps"
-    ),
-)
-
 
 def recipes(deviations: Sequence[Deviation]) -> Iterator[tuple[Deviation, Recipe]]:
     """Yield each deviation with its recipe, then pairs of them under the name of the first."""
     for deviation in deviations:
         yield deviation, deviation.applied(RIGHT)
-    for one, other in itertools.combinations(deviations, 2):
+    for one, other in itertools.combinations([deviation for deviation in deviations if deviation.is_paired], 2):
         if not set(one.changes) & set(other.changes):
             yield one, other.applied(one.applied(RIGHT))

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache, partial
 
 import torch
 from torch import Tensor, nn
 
 from grader.cases.adamw import DecayFormsCase, decay_forms_cases
 from grader.judges.adamw.groups import judge_options, options_of
-from grader.judges.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
-from grader.judges.updates import Reference, judge_gradients
-from grader.judges.vectors import gradient_at, tensors_of
+from grader.judges.forms import Facts, judge_models, name_form
+from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
+from grader.judges.updates import judge_gradients
+from grader.judges.vectors import tensors_of
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 # Fused AdamW differs from the loop over tensors by rounding: by up to 1e-4 of the movement after five updates.
 TOLERANCE = 1e-3
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # of torch.optim.AdamW and of the Trainer
 
-LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
-    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
+LOOK_AT = FORMS_LOOK_AT | {
     "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
-    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
-    "accelerate_decay_zero": "where the weight_decay of your groups comes from: 0.0 for all leaves no difference",
-    "accelerate_no_update": "whose parameters the optimizer holds",
+    "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
 }
 
 
 def judge_adamw_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
     for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accelerate(case, facts, calls)
+        verdict = judge_prepared(case, facts, calls)
         verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
         if verdict:
             return verdict
@@ -56,33 +52,51 @@ def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsC
     return zip(decay_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
 
 
-def _judge_accelerate(case: DecayFormsCase, facts: Facts, calls: Facts) -> Verdict | None:
-    expected = f"model, optimizer and loader prepared, and {count(case.updates, 'call')} of accelerator.backward"
-    if not calls["prepared"] and not calls["backward"]:
-        look_at = "which lines of the raw loop Accelerate takes over"
-        return Verdict("accelerator_not_used", expected, "nothing prepared", look_at)
-    for name in ("model", "optimizer", "loader"):
-        if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
-    in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
-    if len(calls["backward"]) < in_loop:
-        measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
-        return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
-    return None
-
-
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = decay_forms_cases(seed), 0.0
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_options(case, facts["options"]) or judge_gradients(facts, tensors, _make_reference(case))
+        verdict = _judge_loop(case, facts, observation.facts["calls"][index], form)
+        verdict = (
+            verdict
+            or judge_options(case, facts["options"])
+            or judge_gradients(facts, tensors, make_loop_reference(case))
+        )
         verdict = verdict or _judge_movement(case, tensors, facts)
         if verdict:
-            return name_form(verdict, form, LOOK_AT)
+            return _in_batches(name_form(verdict, form, LOOK_AT))
         furthest = max(furthest, _distance(case, tensors))
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with two groups, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_loop(case: DecayFormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
+    """Judge how the batches are walked through, before any gradient is compared."""
+    steps = max(calls["trainer"] if form == "trainer" else calls["backward"], default=1)
+    if steps > 1:
+        look_at = "gradient_accumulation_steps: one batch of so many rows is one update here"
+        return Verdict("accumulated", "an update after each batch", f"gradient_accumulation_steps {steps}", look_at)
+    if not facts["options"] and form == "accelerate" and "optimizer" not in calls["used"]:
+        return Verdict("no_step", f"{case.updates} updates", "no call of optimizer.step()", "the lines after backward")
+    if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
+        expected = f"{case.updates} batches, of which the last one is short"
+        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
+        return Verdict("last_rows_left_out", expected, f"{case.updates - 1} batches", look_at)
+    if not all(facts["is_training"]):
+        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
+        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
+    return None
+
+
+def _in_batches(verdict: Verdict) -> Verdict:
+    """Say batch for micro-batch, and leave out the k of an accumulation, which this exercise does not have."""
+    texts = (text.replace("micro-batch", "batch").replace(", for k = 1", "") for text in _texts(verdict))
+    return Verdict(verdict.code, *texts)
+
+
+def _texts(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.expected, verdict.measured, verdict.look_at
 
 
 def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: Facts) -> Verdict | None:
@@ -91,6 +105,16 @@ def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: 
     names = sorted({str(options["optimizer"]) for options in facts["options"]})
     expected = f"the weights that AdamW leads to, with lr {case.learning_rate:g}"
     measured = f"weights that are off by {_distance(case, tensors):.2g} of the movement, by {', '.join(names)}"
+    for constants in facts["constants"] if names == ["AdamW"] else ():
+        betas, eps = tuple(constants["betas"]), float(constants["eps"])
+        if betas != BETAS:
+            look_at = (
+                f"the betas of the optimizer: {betas[0]:g} and {betas[1]:g}, and nobody asks for others than 0.9, 0.999"
+            )
+            return Verdict("other_betas", expected, measured, look_at)
+        if eps != EPSILON:
+            look_at = f"epsilon of the optimizer: {eps:g}, and nobody asks for another than {EPSILON:g}"
+            return Verdict("other_epsilon", expected, measured, look_at)
     return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights, and with which options")
 
 
@@ -101,7 +125,7 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     optimizer = torch.optim.AdamW(options_of(model, case.weight_decay), lr=case.learning_rate, foreach=False)
     for update in range(case.updates):
         gradient = tensors[f"gradient.{update}"]
-        for parameter, part in zip(model.parameters(), _split(gradient, model), strict=True):
+        for parameter, part in zip(model.parameters(), split_by_parameters(gradient, model), strict=True):
             parameter.grad = part
         optimizer.step()
     wanted = nn.utils.parameters_to_vector(model.parameters()).detach()
@@ -109,20 +133,3 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     missed += torch.linalg.vector_norm(tensors["weights.0"] - start)
     ratio = float(missed / torch.linalg.vector_norm(wanted - start))
     return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
-
-
-def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:
-    parts = torch.split(vector, [parameter.numel() for parameter in model.parameters()])
-    return [part.view_as(parameter).clone() for part, parameter in zip(parts, model.parameters(), strict=True)]
-
-
-@lru_cache(maxsize=4)
-def _make_reference(case: DecayFormsCase) -> Reference:
-    model, dataset = case.make_model(), case.make_dataset()
-    batches = [dataset[start : start + case.rows] for start in range(0, case.rows * case.updates, case.rows)]
-
-    def loss(number: int) -> Tensor:
-        mean: Tensor = model(**batches[number]).loss
-        return mean
-
-    return Reference(case.updates, 1, case.rows, case.learning_rate, partial(gradient_at, model, loss))

@@ -28,7 +28,9 @@ class Count:
         counters: Counters of one tensor: "one", "none", "each_number", "each_moment"; or "model", one for all.
         counter_bytes: Bytes of a counter; 0 for those of a number of its parameter.
         has_frozen: Whether frozen tensors count too.
-        element_bytes: Bytes of each number; 0 for those of the parameter.
+        has_frozen_counters: Whether frozen tensors have counters.
+        has_vectors: Whether tensors of one dimension and of none count.
+        element_bytes: Bytes of each number; 0 for those of the parameter, -1 for those of the first one.
         extra: Numbers for each number of a parameter that are no state: parameters, gradients.
         unit: Bytes in the unit of the answer.
         is_in_elements: Whether numbers are counted instead of bytes.
@@ -39,6 +41,8 @@ class Count:
     counters: str = "one"
     counter_bytes: int = COUNTER_BYTES
     has_frozen: bool = False
+    has_frozen_counters: bool = False
+    has_vectors: bool = True
     element_bytes: int = 0
     extra: int = 0
     unit: float = 1
@@ -47,13 +51,18 @@ class Count:
     def of(self, case: StateCase) -> float:
         """Return the answer that this way gives."""
         tensors = [kind for kind in case.tensors if kind.is_trained or self.has_frozen]
-        total = sum(self._of_tensor(kind, case.optimizer) for kind in tensors)
+        tensors = [kind for kind in tensors if self.has_vectors or len(kind.shape) > 1]
+        total = sum(self._of_tensor(kind, case) for kind in tensors)
+        if self.has_frozen_counters and self.counted[case.optimizer]:
+            total += self.counter_bytes * sum(not kind.is_trained for kind in case.tensors)
         if self.counters == "model" and tensors and self.counted[case.optimizer]:
             total += self.counter_bytes
         return total / self.unit
 
-    def _of_tensor(self, kind: TensorKind, optimizer: str) -> int:
-        number_bytes = 1 if self.is_in_elements else self.element_bytes or kind.dtype.itemsize
+    def _of_tensor(self, kind: TensorKind, case: StateCase) -> int:
+        optimizer = case.optimizer
+        element_bytes = case.tensors[0].dtype.itemsize if self.element_bytes < 0 else self.element_bytes
+        number_bytes = 1 if self.is_in_elements else element_bytes or kind.dtype.itemsize
         moments = self.moments[optimizer]
         total = (moments + self.extra) * kind.elements * number_bytes
         if not self.counted[optimizer]:
@@ -88,6 +97,17 @@ MISCOUNTS = (
     Miscount("counter_of_8_bytes", {"counter_bytes": 8}, "the format of a counter: it is one float32 number"),
     Miscount("counter_in_parameter_format", {"counter_bytes": 0}, "a counter is float32 whatever the parameter is"),
     Miscount("counters_without_need", {"counted": _EVERY}, "which rules contain the step t, and which do not?"),
+    Miscount(
+        "counter_of_momentum", {"counted": HAS_COUNTERS | {OPTIMIZERS[1]: True}}, "momentum's rule: does it contain t?"
+    ),
+    Miscount(
+        "counter_of_rmsprop_forgotten",
+        {"counted": HAS_COUNTERS | {"RMSProp": False}},
+        "RMSProp counts its steps too, though its rule does not need them",
+    ),
+    Miscount("counters_of_frozen", {"has_frozen_counters": True}, "the counters: a frozen tensor has none"),
+    Miscount("vectors_left_out", {"has_vectors": False}, "tensors of one dimension: a bias has state as a matrix has"),
+    Miscount("format_of_the_first", {"element_bytes": -1}, "the format: each tensor has its own element_size()"),
     Miscount("frozen_counted", {"has_frozen": True}, "tensors without a gradient: requires_grad tells them"),
     Miscount("format_ignored", {"element_bytes": 4}, "the format: a moment has that of its parameter, element_size()"),
     Miscount("one_moment_of_adamw", _moments(AdamW=1), "AdamW's rule: which two means does it carry on?"),
@@ -121,7 +141,7 @@ def judge_state_bytes(observation: Observation, seed: int) -> Verdict:
             code, look_at = _recognise(cases, answers)
             measured = _say(answer)
             if truth:
-                measured += f", {answer / truth:.6g} times as much"
+                measured += _say_ratio(answer, truth)
             return Verdict(code, expected, measured, look_at)
     measured = f"{len(cases)} states to the byte; DistilBERT with AdamW {_say(RIGHT.of(cases[0]))}"
     return Verdict(PASSED, f"{len(cases)} states to the byte", measured)
@@ -133,8 +153,11 @@ def _recognise(cases: Sequence[StateCase], answers: Sequence[float]) -> tuple[st
             return miscount.code, miscount.look_at
     if _explains(RIGHT.of, state_cases(VISIBLE_SEED), answers):
         return "visible_case_hard_coded", "numbers that are right for other tensors: what does your answer depend on?"
+    if list(answers) == [RIGHT.of(replace(cases[0], optimizer=case.optimizer)) for case in cases]:
+        return "distilbert_for_all", "the bytes of DistilBERT: what does your answer read of other parameters?"
     if not any(answers):
-        return "no_state_at_all", "SGD needs nothing from the step before: what do the other three rules need?"
+        look_at = "every answer is 0: no backward has run, so .grad is None. requires_grad tells what is trained"
+        return "no_state_at_all", look_at
     if len(set(answers)) == 1:
         return "same_for_all", "your answer is the same for all tensors and optimizers: what does it read?"
     return UNRECOGNISED, "one tensor of one optimizer: write its state down as a list of tensors, and count these"
@@ -153,6 +176,12 @@ def _explains(count: Callable[[StateCase], float], cases: Sequence[StateCase], a
         abs(answer - count(case)) <= 1e-9 * abs(count(case)) + (0.5 if count(case) > MIB else 0)
         for case, answer in zip(cases, answers, strict=True)
     )
+
+
+def _say_ratio(answer: float, truth: float) -> str:
+    if abs(answer / truth - 1) < 0.01:
+        return f", {abs(answer - truth):,.10g} bytes too {'many' if answer > truth else 'few'}"
+    return f", {answer / truth:.4g} times as much"
 
 
 def _describe(case: StateCase) -> str:

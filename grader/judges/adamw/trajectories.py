@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from grader.cases.adamw import STEPS, UpdateCase
 from grader.judges.adamw.deviations import Deviation, recipes
-from grader.judges.adamw.recipes import Recipe, simulate
+from grader.judges.adamw.recipes import RUNNING_SHARES, Recipe, simulate
 from grader.judges.adamw.wording import describe
 from grader.verdict import UNRECOGNISED, Verdict
 
@@ -68,16 +69,15 @@ def is_near(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
 def steps_of_torch(case: UpdateCase) -> list[Tensor]:
     """Take the steps of a case with `torch.optim.AdamW`; without decay they are Adam's."""
     parameters = [nn.Parameter(weight) for weight in case.make_weights()]
-    options = zip(case.learning_rates, case.decays, strict=True)
     groups = [
-        {"params": [parameters[index] for index in case.members(group)], "lr": rate, "weight_decay": decay}
-        for group, (rate, decay) in enumerate(options)
+        {"params": [parameters[index] for index in case.members(group)], **case.options(group, 1)}
+        for group in range(len(case.decays))
     ]
-    optimizer = torch.optim.AdamW(groups, betas=case.betas, eps=case.eps, foreach=False)
+    optimizer = torch.optim.AdamW(groups, foreach=False)
     rows: list[list[Tensor]] = [[] for _ in parameters]
     for step in range(1, STEPS + 1):
         for number, group in enumerate(optimizer.param_groups):
-            group["lr"] = case.learning_rate(number, step)
+            group.update(case.options(number, step))
         for parameter, gradient in zip(parameters, case.gradients(step), strict=True):
             parameter.grad = gradient
         optimizer.step()
@@ -107,21 +107,29 @@ def judge_steps(
     """
     for number, run in enumerate(runs):
         miss = run.miss()
-        if miss is None:
+        if miss is None or run.explained_by(RUNNING_SHARES):  # as right, where a schedule changes the betas
             continue
         step, index = miss
-        expected = f"after step {step}, the weights of {name} ({describe(run.case, index)})"
+        expected = f"after step {step}, the weights of {name} ({describe(run.case, index, step)})"
         measured = _say_movement(run, step, index)
         if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
-            look_at = "the weight is changed in place: a line `weight = ...` only gives a name to a new tensor"
+            look_at = (
+                "which line changes the weight itself (-=, sub_): `weight = ...` only gives a name to a new tensor"
+            )
             return Verdict("weight_not_changed", expected, "weights that never move", look_at)
         found = _recognise(runs, number, deviations) or _hard_coded(run, visible[number]) or _scaled(run)
-        return Verdict(*((found.code, expected, measured, found.look_at) if found else _unknown(expected, measured)))
+        return Verdict(
+            *((found.code, expected, measured, found.look_at) if found else _unknown(expected, measured, step))
+        )
     return None
 
 
-def _unknown(expected: str, measured: str) -> tuple[str, str, str, str]:
-    return UNRECOGNISED, expected, measured, "the update, line by line, at step 1, where both moments are still zero"
+def _unknown(expected: str, measured: str, step: int) -> tuple[str, str, str, str]:
+    if step == 1:
+        look_at = "the update, line by line, at step 1, where both moments are still zero"
+    else:
+        look_at = f"what step {step} is first to show: what was kept, what was counted, and which options changed"
+    return UNRECOGNISED, expected, measured, look_at
 
 
 def _say_movement(run: Steps, step: int, index: int) -> str:
@@ -157,6 +165,8 @@ def _hard_coded(run: Steps, visible: UpdateCase) -> Deviation | None:
 def _scaled(run: Steps) -> Deviation | None:
     """Find out whether the steps are those of a gradient, or of a learning rate, times a constant."""
     for factor in _first_step_factors(run):
+        if not 0 < abs(factor) < math.inf:
+            continue
         if run.explained_by(Recipe(gradient=factor)):
             look_at = f"a factor of {factor:.4g} on the gradient: Adam hides it but for epsilon"
             return Deviation("gradient_scaled", {}, look_at)
@@ -171,9 +181,9 @@ def _first_step_factors(run: Steps) -> Iterator[float]:
         gradient = run.case.gradients(1)[index]
         if gradient is None:
             continue
-        group = run.case.groups[index]
-        rate, eps = run.case.learning_rate(group, 1), run.case.eps
-        kept = run.start(index) * (1 - rate * run.case.decays[group])
+        options = run.case.options(run.case.groups[index], 1)
+        rate, eps = options["lr"], options["eps"]
+        kept = run.start(index) * (1 - rate * options["weight_decay"])
         share = ((kept - seen[0]).double() / rate).abs()  # c |g| / (c |g| + eps) for a gradient times c
         size = gradient.flatten().double().abs()
         yield float((share * (size + eps) / size).nanmedian())

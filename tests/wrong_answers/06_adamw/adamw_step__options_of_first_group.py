@@ -1,9 +1,9 @@
 # Source: a likely slip: the options are read once, at the top
-# All groups have learning rate and decay of the first one.
+# All groups have the options of the first one.
 def adamw_step(optimizer) -> None:
-    lr, decay = optimizer.param_groups[0]["lr"], optimizer.param_groups[0]["weight_decay"]
+    options = optimizer.param_groups[0]
+    lr, decay, (beta1, beta2), eps = options["lr"], options["weight_decay"], options["betas"], options["eps"]
     for group in optimizer.param_groups:
-        beta1, beta2 = group["betas"]
         for weight in group["params"]:
             if weight.grad is None:
                 continue
@@ -17,4 +17,4 @@ def adamw_step(optimizer) -> None:
             state["square_mean"].lerp_(gradient.square(), 1 - beta2)
             mean = state["mean"] / (1 - beta1 ** state["step"])
             square_mean = state["square_mean"] / (1 - beta2 ** state["step"])
-            weight.sub_(lr * mean / (square_mean.sqrt() + group["eps"]))
+            weight.sub_(lr * mean / (square_mean.sqrt() + eps))

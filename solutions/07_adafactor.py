@@ -1,0 +1,830 @@
+# %% [markdown]
+# # 7. Adafactor
+#
+# You keep the second moment of a matrix in its row means and column means, and take Adafactor's steps from them.
+#
+# 55 min (estimated) · CPU is enough · after lesson 06
+
+# %% [markdown]
+# **You will be able to**
+# - predict the elements of Adafactor's state in two libraries, with and without momentum;
+# - complete the factored second moment;
+# - write Adafactor's step with clipping and decay, equal to that of transformers over 20 steps.
+
+# %% tags=["given"]
+import torch
+from transformers.optimization import Adafactor
+
+from grader import (
+    MIB,
+    check_adafactor_elements,
+    device_name,
+    draw_curves,
+    format_bytes,
+    lesson_device,
+    look,
+    make_chain,
+    optimizer_state_bytes,
+    optimizer_state_elements,
+)
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>What does AdamW keep for each tensor?</summary>
+# Two moments of the tensor's shape, and one step count.
+# </details>
+# <details><summary>Which has the larger range, float16 or bfloat16, and which the finer spacing?</summary>
+# bfloat16 has the larger range, float16 the finer spacing.
+# </details>
+
+# %% [markdown]
+# **The problem.** One matrix of DistilBERT has 768 x 3,072 = 2,359,296 numbers. AdamW keeps two moments of that size:
+# 18 MiB for this one matrix.
+#
+# Adafactor keeps 768 + 3,072 = 3,840 numbers for it: 15 KiB. It has no first moment. But it still divides each
+# gradient by a root of its own. How can 3,840 numbers stand for 2.4 million?
+
+# %% [markdown]
+# ## Rows and columns
+#
+# Here is a small matrix of squared gradients. Its second row is twice the first: it has *rank one*. Before you run the
+# cell: by which number is the product of row mean and column mean too large?
+
+# %%
+squares = torch.tensor([[1.0, 2.0, 6.0], [2.0, 4.0, 12.0]])
+row_means, column_means = squares.mean(dim=1), squares.mean(dim=0)
+product = torch.outer(row_means, column_means)
+print("squares                ", squares.tolist())
+print("row means, column means", row_means.tolist(), column_means.tolist())
+print("product                ", product.tolist())
+print("mean of all squares    ", squares.mean().item())
+print("product / mean of all  ", (product / squares.mean()).tolist())
+
+# %% [markdown]
+# The product is 4.5 times too large, and 4.5 is the mean of all squares. It stands in each row mean, and in each
+# column mean too. So it stands in their product twice, and one of the two has to go:
+#
+# `V = row means x column means / mean of the row means`
+#
+# The mean of the row means *is* the mean of all. In sums it is `V = row sums x column sums / sum of the row sums`. A
+# published slide multiplies the two sums and leaves the division out: 27 times too large here.
+#
+# For a matrix of rank one, `V` is exact. Real squares have a higher rank. Before you run the next cell: does the error
+# grow with the rank without end?
+
+
+# %%
+def estimate(squares):
+    rows, columns = squares.mean(dim=1, keepdim=True), squares.mean(dim=0, keepdim=True)
+    return rows * columns / rows.mean()
+
+
+def relative_error(guess, squares):
+    return float(torch.linalg.vector_norm(guess - squares) / torch.linalg.vector_norm(squares))
+
+
+torch.manual_seed(0)
+ranks = [1, 2, 4, 8, 16, 32, 64]
+errors = {"rows and columns": [], "one mean for all": []}
+for rank in ranks:
+    squares = torch.rand(64, rank).square() @ torch.rand(rank, 64).square()
+    errors["rows and columns"].append(relative_error(estimate(squares), squares))
+    errors["one mean for all"].append(relative_error(squares.mean(), squares))
+draw_curves(ranks, errors, title="Error of the estimate, 64 x 64 squares", x_label="rank", y_label="relative error")
+
+# %% [markdown]
+# No. At rank one the error is rounding, at rank four it is largest here. With more random parts, the squares become
+# more alike, and then even one mean for all is not far off. Rows and columns are closer at every rank.
+#
+# So the estimate is good where rows or columns differ in size: a rare token's row of an embedding, a feature with
+# large inputs. What becomes of a single large number, and of its neighbours, which are 1? Before you run the cell: what
+# is estimated too large, and what too small?
+
+# %%
+spike = torch.ones(4, 4)
+spike[1, 2] = 100.0
+print(estimate(spike))
+
+# %% [markdown]
+# A single number raises the means of its row and of its column. So its neighbours in both are estimated 3.6 times too
+# large, and all others too small. The number itself stays near 100.
+
+# %% [markdown]
+# ## Predict: the elements of the state
+#
+# | tensor | its second moment is kept as |
+# |---|---|
+# | matrix `[rows, columns]` | row means and column means |
+# | more dimensions | the last two are a matrix: row means and column means for each index before them |
+# | one dimension, or a single number | the whole second moment |
+#
+# For each tensor, both libraries count the steps. PyTorch counts in a tensor, transformers in a Python `int`. Here
+# each is one element. transformers also keeps the root mean square (*RMS*) of the weight: one number for each tensor.
+#
+# With `beta1`, transformers keeps **momentum**: a mean of the updates, of the tensor's shape. PyTorch's Adafactor has
+# no momentum.
+
+# %% [markdown]
+# *Contract.* `parameters` is what the optimizer is handed. `library` is `"torch"`, `"transformers"` or
+# `"transformers with momentum"`. Return the elements of the state after the first step, whatever their format. Frozen
+# tensors have no state. It is judged to the number: on DistilBERT, on convolutions and stacks of matrices, on single
+# rows, on lists with frozen tensors. The tensors have a shape and no values: compute it, without an optimizer. The list
+# stays as it is.
+
+
+# %% exercise="predict_adafactor_elements"
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    """Elements that Adafactor keeps from step to step.
+
+    Args:
+        parameters: Tensors; each has .shape, .numel() and .requires_grad.
+        library: "torch", "transformers" or "transformers with momentum".
+
+    Returns:
+        Elements of its state after the first step.
+    """
+    ### BEGIN SOLUTION
+    total = 0
+    for tensor in parameters:
+        if tensor.requires_grad:
+            total += 1 if library == "torch" else 2
+            total += tensor.numel() if library == "transformers with momentum" else 0
+            is_matrix = tensor.dim() > 1
+            total += tensor[..., 0].numel() + tensor[..., 0, :].numel() if is_matrix else tensor.numel()
+    return total
+    ### END SOLUTION
+
+
+# %%
+look(predict_adafactor_elements, [torch.nn.Parameter(torch.zeros(768, 3072))], "torch")
+
+# %% check="check_adafactor_elements" points=2
+check_adafactor_elements(predict_adafactor_elements)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: a tensor of 5 x 4 x 3 is five matrices of 4 x 3. How many row means has each of them, and how many column
+# means?<br>
+# Then: the shape of all row means is the shape without its last side. The column means lack the last but one.
+# </details>
+
+# %% [markdown]
+# **Run.** Now DistilBERT: 65,783,042 parameters in 104 tensors. AdamW kept 131,566,188 elements of it, 501.89 MiB.
+
+# %%
+from grader import make_distilbert
+
+with torch.device("meta"):  # shapes without values: the state depends on nothing else
+    model = make_distilbert()
+for parameter in model.to_empty(device="cpu").parameters():
+    parameter.grad = torch.zeros_like(parameter)
+as_the_trainer = {"lr": 2e-4, "relative_step": False, "scale_parameter": False}
+makers = {"torch": torch.optim.Adafactor}
+makers["transformers"] = lambda parameters: Adafactor(parameters, **as_the_trainer)
+makers["transformers with momentum"] = lambda parameters: Adafactor(parameters, **as_the_trainer, beta1=0.9)
+for name, make_optimizer in makers.items():
+    optimizer = make_optimizer(model.parameters())
+    optimizer.step()
+    predicted = look(predict_adafactor_elements, list(model.parameters()), name)
+    beside = f"predicted {predicted:>10,}" if predicted is not None else ""
+    kept = {key: type(value).__name__ for key, value in next(iter(optimizer.state.values())).items()}
+    print(f"{name:<26} {optimizer_state_elements(optimizer):>10,} elements", end=" ")
+    print(f"{optimizer_state_bytes(optimizer):>11,} bytes {optimizer_state_bytes(optimizer) / MIB:>6.2f} MiB  {beside}")
+    print(f"    the embedding's state: {kept}")
+del model, optimizer, parameter
+
+# %% [markdown]
+# **Investigate.** 0.68 MiB in place of 501.89 MiB. Both libraries take the same 714,432 bytes, but transformers counts
+# 104 elements more: the RMS of each of the 104 tensors. Its step counts are no tensors, so they take no bytes of
+# tensors. PyTorch's are tensors, and take as much as the RMS.
+#
+# With momentum, the state is 251.62 MiB: one number for each parameter is back. A published guide says that Adafactor
+# takes "slightly more than 4 bytes" for each parameter. That is true with momentum, and only then. transformers'
+# default, and the Trainer's, is without.
+#
+# **Names.** *Factored second moment*: `exp_avg_sq_row` and `exp_avg_sq_col` in transformers, `row_var` and `col_var`
+# in PyTorch.
+
+# %% [markdown]
+# **Modify.** `torch.nn.Linear(1, 768)` has a weight of 768 x 1. Before you run the cell: does Adafactor keep less of
+# it than its 768 numbers, as much, or more?
+
+# %%
+column = torch.nn.Linear(1, 768, bias=False)
+column.weight.grad = torch.zeros_like(column.weight)
+optimizer = torch.optim.Adafactor(column.parameters())
+optimizer.step()
+print({name: tuple(value.shape) for name, value in optimizer.state[column.weight].items()})
+column.weight.grad = torch.zeros(768, 1).to_sparse()
+for optimizer in (torch.optim.Adafactor(column.parameters()), Adafactor(column.parameters())):
+    try:
+        optimizer.step()
+    except RuntimeError as error:
+        print(f"{type(optimizer).__module__.partition('.')[0]}: {error}")
+
+# %% [markdown]
+# More: 768 row means and one column mean. Rows and columns pay where both are long. And neither library takes sparse
+# gradients, as `torch.nn.Embedding(..., sparse=True)` makes them.
+#
+# ## Complete: the factored second moment
+#
+# AdamW's second moment is a running mean with a constant decay, and needs a correction of its start. Adafactor's decay
+# grows with the step: `beta = 1 - step**-0.8`. The **whole** second moment is worked below.
+
+# %% tags=["given"]
+from grader import check_factored_moment
+
+
+def whole_second_moment(gradient, state, decay_rate=-0.8, eps=1e-30):
+    if not state:
+        state |= {"step": 0, "mean": torch.zeros_like(gradient)}
+    state["step"] += 1
+    beta = 1 - state["step"] ** decay_rate
+    state["mean"].mul_(beta).add_(gradient.square() + eps, alpha=1 - beta)
+    return state["mean"].clone()
+
+
+# %%
+print("beta at steps 1, 2, 10, 40, 100, 1000:", *(f"{1 - step**-0.8:.3f}" for step in (1, 2, 10, 40, 100, 1000)))
+state = {}
+first = whole_second_moment(torch.tensor([3.0, 0.5]), state)
+print("second moment after step 1:", first.tolist())
+print("second moment after step 2:", whole_second_moment(torch.tensor([1.0, 0.5]), state).tolist())
+
+# %% [markdown]
+# At step 1, beta is 0: the mean *is* the first square, so there is no bias to correct. Later the mean forgets more
+# slowly, and takes in more and more steps.
+#
+# `eps` is added to every square. A gradient of zero then has a second moment of 1e-30, and 0 divided by its root is 0.
+# But 1e-30 times 1e-30 is 0 in float32: its smallest number is about 1e-45. So **divide before you multiply**:
+# `row means / their mean`, then times the column means.
+
+# %% [markdown]
+# **Exercise.** Complete the factored second moment. The state and beta are there.
+#
+# *Contract.* The gradient has two or more dimensions, `[..., rows, columns]`. Add `eps` to its squares. Keep running
+# means of their row means in `state["row"]`, of their column means in `state["column"]`, with `beta`. Return the
+# estimate `V`, of the gradient's shape: each matrix is divided by the mean of its own row means. Do not take its root.
+# The gradient stays as it is. By hand: without an Adafactor of a library. Sums in place of means, or other names, are
+# accepted where the estimate is right.
+
+# %% [markdown]
+# It is judged by every number over 6 steps, with other decays and `eps`, with gradients of zero, on stacks, also of
+# stacks, and by the size of the state.
+
+
+# %% exercise="factored_second_moment"
+def factored_second_moment(gradient, state: dict, decay_rate: float = -0.8, eps: float = 1e-30):
+    """Take in a gradient, and estimate its second moment from row means and column means.
+
+    Args:
+        gradient: Tensor [..., rows, columns].
+        state: Empty at the first step; what it holds comes back at the next one.
+        decay_rate: The means forget with beta = 1 - step**decay_rate.
+        eps: Added to each square.
+
+    Returns:
+        The estimate, [..., rows, columns].
+    """
+    if not state:
+        state |= {"step": 0, "row": gradient.new_zeros(gradient.shape[:-1])}
+        state["column"] = gradient.new_zeros(gradient.shape[:-2] + gradient.shape[-1:])
+    state["step"] += 1
+    beta = 1 - state["step"] ** decay_rate
+    squares = gradient.square() + eps
+    ### BEGIN SOLUTION
+    state["row"].mul_(beta).add_(squares.mean(dim=-1), alpha=1 - beta)
+    state["column"].mul_(beta).add_(squares.mean(dim=-2), alpha=1 - beta)
+    row_share = state["row"] / state["row"].mean(dim=-1, keepdim=True)  # [..., rows]
+    return row_share.unsqueeze(-1) * state["column"].unsqueeze(-2)
+    ### END SOLUTION
+
+
+# %%
+def compare_moments():
+    whole_state, factored_state = {}, {}
+    for step in range(1, 4):
+        gradient = step * torch.outer(torch.linspace(1, 2, 768), torch.linspace(-1, 3, 256))  # rank one
+        whole = whole_second_moment(gradient, whole_state)
+        error = relative_error(factored_second_moment(gradient, factored_state), whole)
+        print(f"step {step}: relative error {error:.1e}")
+    kept = factored_state["row"].numel() + factored_state["column"].numel()
+    print(f"kept: {kept:,} numbers in place of {whole.numel():,}")
+
+
+look(compare_moments)
+
+# %% check="check_factored_moment" points=3
+check_factored_moment(factored_second_moment)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: the worked function has one running mean. Yours has two, of the means over dim -1 and over dim -2.<br>
+# Then: a stack `[5, 4, 3]` has row means `[5, 4]`. Which mean of them has the shape `[5, 1]`? `unsqueeze` turns a row
+# mean into a column of the product.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is the product divided by the mean of the row means?</summary>
+# The mean of all squares stands in each row mean and in each column mean, so it would count twice.
+# </details>
+
+# %% [markdown]
+# ## Write: Adafactor
+#
+# The update is `gradient / root of V`. Its size is measured by its RMS, `square().mean().sqrt()`. Late in training,
+# beta is close to 1, so `V` knows mostly old gradients: at step 40, the new square counts 5 %. Here gradients are 10
+# times as large from step 40 on.
+
+
+# %%
+def update_sizes(threshold):
+    """RMS of the update at each of 60 steps."""
+    torch.manual_seed(0)
+    state, sizes = {}, []
+    for step in range(1, 61):
+        gradient = torch.randn(32, 16) * (10.0 if step >= 40 else 1.0)
+        update = gradient / whole_second_moment(gradient, state).sqrt()
+        update /= max(1.0, update.square().mean().sqrt() / threshold)
+        sizes.append(float(update.square().mean().sqrt()))
+    return sizes
+
+
+shown = list(range(36, 49))
+sizes = {"not clipped": update_sizes(float("inf")), "clipped at 1": update_sizes(1.0)}
+draw_curves(
+    shown,
+    {name: [values[step - 1] for step in shown] for name, values in sizes.items()},
+    title="RMS of the update, gradients grow tenfold at step 40",
+    x_label="step",
+    y_label="RMS of the update",
+)
+
+# %% [markdown]
+# Without clipping, the update at step 40 is 3.5 times as long as the one before. **Update clipping** divides it by
+# `max(1, RMS(update) / clip_threshold)`. This is not gradient clipping: that would cut the gradient before the means.
+#
+# `scale_parameter` asks a second question: how large is the weight? With it, the learning rate is multiplied by
+# `max(1e-3, RMS(weight))`. A matrix of numbers near 0.02 then moves by 2 % of `lr`. The 1e-3 is there for weights of
+# zero, which could never move otherwise.
+
+# %% tags=["given"]
+from grader import OwnOptimizer, check_adafactor_steps
+
+options = {"eps": 1e-30, "decay_rate": -0.8, "clip_threshold": 1.0, "scale_parameter": False, "weight_decay": 0.0}
+layer = torch.nn.Linear(3, 2).to(device)
+groups = [{"params": [layer.weight], **options}, {"params": [layer.bias], **options, "scale_parameter": True}]
+example = OwnOptimizer(lambda optimizer: None, groups, lr=1e-3)
+for group in example.param_groups:
+    print({name: value for name, value in group.items() if name != "params"}, [p.shape for p in group["params"]])
+print(f"state of the first parameter: {example.state[layer.weight]}")
+
+# %% [markdown]
+# **Exercise.** Write Adafactor's step. `OwnOptimizer` is an optimizer whose step is a function of yours. Its
+# `betas` are of no use here.
+#
+# *Contract.* For each parameter of each group of `optimizer.param_groups`, in this order:
+#
+# 1. A parameter whose `.grad` is None is skipped, without any state. One with a gradient of zeros is not.
+# 2. Its own step count grows, from 1 on, and `beta = 1 - step**decay_rate`. The second moment `V` is the factored one
+#    for two and more dimensions. For fewer, it is the running mean of squares plus `eps`, kept whole.
+# 3. `update = gradient / root of V`, clipped by the group's `clip_threshold`.
+# 4. `rate = lr`, and with `scale_parameter` times `max(1e-3, RMS(weight))`.
+# 5. The weight shrinks by `1 - rate * weight_decay`, then `rate * update` is taken off.
+
+# %% [markdown]
+# Read the options of a group at each step: a schedule may change each of them, and your step changes none.
+# `optimizer.state[parameter]` is an empty dict at first. It keeps the means, a count, and at most three more single
+# numbers. Change parameters in place, or through `.data`, and leave gradients as they are. By hand: without an
+# Adafactor of a library. You may call your `factored_second_moment` once it has passed.
+#
+# It is judged by the weights after each of 20 steps: with groups whose options change, with gradients that are tiny,
+# zero or missing at times, and by the size of the state.
+
+
+# %% exercise="adafactor_step"
+def adafactor_step(optimizer) -> None:
+    """Take one step of Adafactor with all groups, by hand.
+
+    Args:
+        optimizer: Has `param_groups`, a list of dicts, and `state`, a dict for each parameter.
+    """
+    ### BEGIN SOLUTION
+    for group in optimizer.param_groups:
+        for weight in [parameter for parameter in group["params"] if parameter.grad is not None]:
+            squares, state = weight.grad.square() + group["eps"], optimizer.state[weight]
+            means = [squares.mean(-1, True), squares.mean(-2, True)] if squares.dim() > 1 else [squares]
+            state["step"] = state.get("step", 0) + 1
+            kept = state.setdefault("means", [torch.zeros_like(mean) for mean in means])
+            for old, new in zip(kept, means, strict=True):
+                old.lerp_(new, state["step"] ** group["decay_rate"])
+            second = kept[0] if len(kept) == 1 else kept[0] / kept[0].mean(-2, True) * kept[1]
+            update = weight.grad / second.sqrt()
+            update /= (update.square().mean().sqrt() / group["clip_threshold"]).clamp(min=1.0)
+            scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
+            weight.mul_(1 - group["lr"] * scale * group["weight_decay"])
+            weight.sub_(group["lr"] * scale * update)
+    ### END SOLUTION
+
+
+# %%
+def compare_with_transformers():
+    torch.manual_seed(0)
+    start, gradients = torch.randn(6, 4), torch.randn(20, 6, 4)
+    ends = []
+    for make_optimizer in (
+        lambda parameters: OwnOptimizer(adafactor_step, [{"params": parameters, **options, "lr": 0.01}]),
+        lambda parameters: Adafactor(parameters, lr=0.01, relative_step=False, scale_parameter=False),
+    ):
+        weight = torch.nn.Parameter(start.clone())
+        optimizer = make_optimizer([weight])
+        for gradient in gradients:
+            weight.grad = gradient.clone()
+            optimizer.step()
+        ends.append(weight.detach())
+    print(f"largest difference to transformers after 20 steps: {float((ends[0] - ends[1]).abs().max()):.1e}")
+
+
+look(compare_with_transformers)
+
+# %% check="check_adafactor_steps" points=4
+check_adafactor_steps(adafactor_step)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write the loop, the skip and the step for a parameter of one dimension, with the worked second moment.<br>
+# Then: put the factored one beside it, and choose by `.dim()`. `keepdim=True` makes row means `[..., rows, 1]`, which
+# multiply without `unsqueeze`.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: gradients are 4 times too large. What does Adafactor show of it?</summary>
+# Nothing: the root of V is 4 times as large too, so compare gradients, as under AdamW.
+# </details>
+
+# %% [markdown]
+# ## A real run
+#
+# The task is that of lesson 06: do two sentences have the same subject? First, how close is the estimate on real
+# gradients? The cell takes the mean of squares over 10 batches.
+
+# %%
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+tokenizer = make_tokenizer()
+training, validation = (tokenize_pairs(make_sentence_pairs(split), tokenizer) for split in ("train", "validation"))
+
+
+def load_batches():
+    generator = torch.Generator().manual_seed(0)
+    for batch in torch.utils.data.DataLoader(training, batch_size=16, shuffle=True, generator=generator):
+        yield {name: values.to(device) for name, values in batch.items()}
+
+
+# %%
+classifier = make_pair_classifier().to(device)
+means = {name: 0.0 for name, parameter in classifier.named_parameters() if parameter.dim() > 1}
+for _, batch in zip(range(10), load_batches(), strict=False):
+    classifier.zero_grad()
+    classifier(**batch).loss.backward()
+    for name, parameter in classifier.named_parameters():
+        if name in means:
+            means[name] = means[name] + parameter.grad.square() / 10
+for name in list(means)[:5]:
+    factored, single = (relative_error(guess, means[name]) for guess in (estimate(means[name]), means[name].mean()))
+    print(f"{name.removeprefix('bert.'):<50} error {factored:.2f}, of one mean {single:.2f}")
+
+# %% [markdown]
+# On real gradients, rows and columns tell much more than one mean. For the word embedding, one mean is off by 1.00,
+# that is, as far as a guess of zero: few of its rows have large gradients.
+
+# %% [markdown]
+# Now take 125 updates with each, most of an epoch. Both take the learning rate of lesson 06, 2e-4. The cell takes about
+# 10 seconds.
+
+
+# %%
+def train(make_optimizer):
+    """Take 125 updates; return the model, its optimizer, and the mean of every 25 losses."""
+    model = make_pair_classifier().to(device)
+    optimizer = make_optimizer(model.parameters())
+    losses = []
+    for _, batch in zip(range(125), load_batches(), strict=False):
+        loss = model(**batch).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.detach())
+    return model, optimizer, torch.stack(losses).view(-1, 25).mean(dim=1).tolist()
+
+
+pair_makers = {"AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=2e-4), "Adafactor": makers["transformers"]}
+trained = {name: train(make_optimizer) for name, make_optimizer in pair_makers.items()}
+curves = {name: losses for name, (_, _, losses) in trained.items()}
+draw_curves(
+    [25, 50, 75, 100, 125], curves, title="Loss, first 125 updates", x_label="update", y_label="mean of 25 losses"
+)
+
+# %%
+held_out = {name: values.to(device) for name, values in validation[:].items()}
+for name, (model, optimizer, losses) in trained.items():
+    with torch.no_grad():
+        guesses = model(**held_out).logits.argmax(dim=1)  # [pairs]
+    hits = int((guesses * held_out["labels"]).sum())
+    f1 = 2 * hits / int(guesses.sum() + held_out["labels"].sum())
+    state = format_bytes(optimizer_state_bytes(optimizer))
+    print(f"{name:<9} last loss {losses[-1]:.3f}, F1 {f1:.3f}, optimizer state {state}")
+
+# %% [markdown]
+# In this run, Adafactor learned sooner than AdamW with the same learning rate. AdamW's F1 of 0.000 says that it still
+# calls no pair alike. It gets there too: after 2 epochs, lesson 06 measured an F1 of 0.996. Adafactor's state is more
+# than 90 times smaller. This is one task and one seed. Without a first moment, an update
+# follows its own batch alone, and a published guide reports slower convergence in some cases. So compare the loss with
+# AdamW's before you rely on it.
+
+# %% [markdown]
+# ## The price
+#
+# What is left of the peak of an update? Before you run the cell: how far is each bar below AdamW's? The chain is that
+# of lesson 06, with 32.1 MiB of parameters and 32 rows.
+
+
+# %%
+from grader import draw_bars, measure_peak_memory, measure_step_time
+
+
+def make_update(make_optimizer) -> dict:
+    """One update of the chain, as measure_peak_memory takes it."""
+    model = make_chain(16, 256, 1024).to(device)
+    optimizer = make_optimizer(model.parameters())
+    inputs = torch.randn(32, 256, device=device)  # [batch, width]
+
+    def step():
+        optimizer.zero_grad()
+        model(inputs).square().mean().backward()
+        optimizer.step()
+
+    return {"step": step, "model": model, "optimizer": optimizer, "inputs": inputs}
+
+
+kinds = {"AdamW": lambda parameters: torch.optim.AdamW(parameters, foreach=False)}
+kinds |= {"Adafactor, momentum": makers["transformers with momentum"], "Adafactor": makers["transformers"]}
+jobs = {name: make_update(make_optimizer) for name, make_optimizer in kinds.items()}
+draw_bars({name: measure_peak_memory(**job) for name, job in jobs.items()}, title="Peak of one update, 32 rows")
+print(measure_step_time(*(jobs[name]["optimizer"].step for name in ("AdamW", "Adafactor")), run_count=3))
+
+# %% [markdown]
+# The state leaves the peak: 64 MiB are gone, and with momentum 32 MiB, one of AdamW's two numbers for each parameter.
+#
+# | | transformers, default | the Trainer, `optim="adafactor"` | PyTorch |
+# |---|---|---|---|
+# | learning rate | `min(1e-2, 1 / sqrt(step))` | `learning_rate` | `min(lr, 1 / sqrt(step))` |
+# | scaled by the weight | yes | no | yes, always |
+# | `eps` | 1e-30, in the squares | 1e-30, in the squares | the root, and the mean of the rows, are at least 1.2e-7 |
+# | momentum | `beta1=None` | none | not there |
+# | a weight decays by | `rate * weight_decay` | `rate * weight_decay` | `lr * weight_decay` |
+#
+# So one name is three optimizers. Which step takes longer, AdamW's or Adafactor's, depends on the device and its
+# threads. The last lines of the cell above say it for yours.
+
+# %% [markdown]
+# **At real scale.** The forecast of BERT-large with Adafactor, CUDA's operators emulated, no device has confirmed it
+# yet. Published figures are those of `nvidia-smi` less 1,343 MiB of CUDA context. "The rest" is fp16, accumulation and
+# checkpointing. The published run accumulated 4 micro-batches; the forecast takes 2, as in lesson 02.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
+
+for name, fields in (("adafactor", {}), ("adafactor_and_the_rest", {"accumulate": 2})):
+    forecast = forecast_peak_memory(bert_large_recipe(name, **fields))
+    published_mib = BERT_LARGE_ROWS[name].less_context_mib
+    print(f"{name:<23} forecast {forecast.peak_bytes / MIB:>5,.0f} MiB   published {published_mib:>6,} MiB")
+print("not forecast: allocator reserve and fragmentation")
+parameters = forecast.parameter_bytes // 4
+saved = BERT_LARGE_ROWS["vanilla"].occupied_mib - BERT_LARGE_ROWS["adafactor"].occupied_mib
+print(f"published: Adafactor saves {saved:,} MiB of {BERT_LARGE_ROWS['vanilla'].occupied_mib:,} MiB")
+for parameter_bytes in (4, 8):
+    print(f"{parameter_bytes} bytes x {parameters:,} parameters = {parameter_bytes * parameters / MIB:,.0f} MiB")
+
+# %% [markdown]
+# The guide's own table contradicts its "slightly more than 4 bytes": with 4 bytes of state left, Adafactor would save
+# half of AdamW's 8. It saved as much as all 8, and a little more.
+#
+# The first row's gap is large, as in lesson 05: the forecast counts tensors, `nvidia-smi` counts what the allocator
+# has taken. The second row is within 9 %.
+
+# %% [markdown] tags=["further"]
+# ## Further: one name, two libraries
+#
+# A published course prints this state of Adafactor, and shows this code for it. Before you unfold: which two signs say
+# that the output is not from this code?
+#
+# ```python
+# from torch.optim import Adafactor
+# optimizer = Adafactor(params=model.parameters(), lr=lr)
+# # dict_values([{'step': tensor(3.), 'exp_avg_sq_row': tensor([1.0000e-30, ...]),
+# #               'exp_avg_sq_col': tensor([4.6147e-11, ...])}, ...])
+# # Number of Adafactor parameters: 178,712
+# ```
+#
+# <details><summary>The two signs</summary>
+# PyTorch's keys are row_var and col_var, and it keeps 178,608 elements. exp_avg_sq_row and 178,712 are transformers'.
+# There is a third: PyTorch counts steps in a tensor, transformers in an int. So `tensor(3.)` and exp_avg_sq_row do not
+# stand in one state.
+# </details>
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+from grader import check_adafactor_accelerate_form, check_adafactor_trainer_form, measure_weight_distance
+
+same_run = {"output_dir": "trainer_output", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+
+
+def train_raw(model, optimizer, dataset, rows: int) -> None:
+    """The reference: one update for each batch of so many rows, in order; the last batch may be short."""
+    for batch in DataLoader(dataset, batch_size=rows):
+        model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% [markdown]
+# Do the two libraries train alike with one learning rate? The next cell trains the classifier for 5 updates with each.
+# Before you run it: which of them moves the weights further, and about how many times?
+
+# %%
+few_pairs, start = training.select(range(40)), make_pair_classifier().to(device)
+ends = {name: make_pair_classifier().to(device) for name in ("as the Trainer sets it", "torch")}
+train_raw(ends["torch"], torch.optim.Adafactor(ends["torch"].parameters(), lr=2e-4), few_pairs, 8)
+with_trainer = ends["as the Trainer sets it"]
+train_raw(with_trainer, Adafactor(with_trainer.parameters(), **as_the_trainer), few_pairs, 8)
+vector_of, moved = torch.nn.utils.parameters_to_vector, {}
+for name, model in ends.items():
+    moved[name] = (vector_of(model.parameters()) - vector_of(start.parameters())).norm().item()
+    print(f"{name:<22} moves the weights by {moved[name]:.3f}")
+print(f"that is {moved['as the Trainer sets it'] / moved['torch']:.1f} times as far")
+
+# %% [markdown]
+# PyTorch's steps are scaled by weights that are small. So the two forms of that course do not train alike.
+#
+# **Exercise.** Train one model with Accelerate and one with the Trainer, with the Adafactor of transformers: no
+# relative step, no scale, constant `lr`, no momentum, no weight decay.
+#
+# *Contract.* Both end in the weights of `train_raw` with `Adafactor(..., lr=lr, relative_step=False,
+# scale_parameter=False)`. One epoch in order and in training mode, one update for each batch of `rows` rows. The last
+# batch may be short. `same_run` holds the other arguments for the Trainer. With Accelerate, prepare model, optimizer
+# and loader, and call `accelerator.backward`. Nothing is returned. It is judged by gradients and weights.
+
+
+# %% exercise="train_adafactor_forms"
+def train_adafactor_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float) -> None:
+    """Train one model with Accelerate and one with the Trainer, with one Adafactor.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of an update.
+        lr: Learning rate, constant.
+    """
+    ### BEGIN SOLUTION
+    optimizer = Adafactor(accelerate_model.parameters(), lr=lr, relative_step=False, scale_parameter=False)
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "optim": "adafactor"}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_distances():
+    with_accelerate, with_trainer = (make_pair_classifier().to(device) for _ in range(2))
+    train_adafactor_forms(with_accelerate, with_trainer, few_pairs, 8, 2e-4)
+    for name, model in (("Accelerate", with_accelerate), ("Trainer", with_trainer)):
+        distance = measure_weight_distance(model, ends["as the Trainer sets it"], start)
+        print(f"{name} ends {distance:.1e} away from the raw loop")
+
+
+look(report_distances)
+
+# %% check="check_adafactor_accelerate_form" points=1
+check_adafactor_accelerate_form(train_adafactor_forms)
+
+# %% check="check_adafactor_trainer_form" points=1
+check_adafactor_trainer_form(train_adafactor_forms)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: the loop with Accelerate is `train_raw` with prepared objects. Which line of it changes?<br>
+# Then: the Trainer makes its own Adafactor, with both options off. Which argument names the optimizer?
+# </details>
+
+# %% [markdown]
+# ## Further: which learning rate is it?
+#
+# Five ways to make an Adafactor, and the rate that each takes at a step:
+#
+# | form | made by | its rate |
+# |---|---|---|
+# | `"Trainer"` | `optim="adafactor"`, `learning_rate=lr` | neither relative nor scaled |
+# | `"transformers"` | `Adafactor(parameters)` | relative, scaled |
+# | `"warm-up"` | `Adafactor(parameters, warmup_init=True)` | relative, scaled; its bound grows |
+# | `"scaled"` | `Adafactor(parameters, lr=lr, relative_step=False)` | scaled |
+# | `"torch"` | `torch.optim.Adafactor(parameters, lr=lr)` | relative, scaled; its bound is `lr` |
+#
+# A *relative* rate is the smaller of a bound and `1 / sqrt(step)`. The bound is 1e-2 if nothing else is said. That of
+# the warm-up is `1e-6 * step`. A *scaled* rate is multiplied by the larger of 1e-3 and the RMS of the weight.
+
+# %% [markdown]
+# **Exercise.** Return the rate of each form.
+#
+# *Contract.* `form` is one of the five names. `lr` is given for every form, also where it is of no use. `step` counts
+# from 1. `weight_rms` is the RMS of the weight before the step. It is judged within 1e-6, at early and late steps, with
+# large and small weights.
+
+# %% tags=["given"]
+from grader import check_adafactor_rates
+
+
+# %% exercise="adafactor_rate"
+def adafactor_rate(form: str, lr: float, step: int, weight_rms: float) -> float:
+    """Learning rate that one form of Adafactor takes for one tensor.
+
+    Args:
+        form: "Trainer", "transformers", "warm-up", "scaled" or "torch".
+        lr: Learning rate that the user gave.
+        step: Counted from 1.
+        weight_rms: Root of the mean square of the weight.
+
+    Returns:
+        What the clipped update is multiplied by.
+    """
+    ### BEGIN SOLUTION
+    bounds = {"transformers": 1e-2, "warm-up": 1e-6 * step, "torch": lr}
+    rate = min(bounds[form], step**-0.5) if form in bounds else lr
+    return rate if form == "Trainer" else rate * max(1e-3, weight_rms)
+    ### END SOLUTION
+
+
+# %%
+for form in ("Trainer", "transformers", "warm-up", "scaled", "torch"):
+    rate = look(adafactor_rate, form, 1e-3, 100, 0.02)
+    if rate is not None:
+        print(f"{form:<12} {rate:.1e} at step 100, for a matrix of RMS 0.02 and lr 1e-3")
+
+# %% check="check_adafactor_rates" points=1
+check_adafactor_rates(adafactor_rate)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: which two questions does each form answer with yes or no?<br>
+# Then: compute the rate before the scale for all five, and scale four of them in one last line.
+# </details>
+
+# %% [markdown]
+# With one `lr`, the forms differ by a factor of up to 500 at this step. A learning rate that was found with one of them
+# says nothing about another.
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>What does Adafactor keep of a matrix of R x C numbers, and what of a bias?</summary>
+# R + C means of squares. Of a bias it keeps the whole second moment.
+# </details>
+# <details><summary>Why is row mean times column mean divided by the mean of all?</summary>
+# The mean of all stands in both factors, so the product holds it twice.
+# </details>
+# <details><summary>When does Adafactor take 4 bytes for each parameter?</summary>
+# With momentum, beta1: one float32 number for each parameter.
+# </details>
+#
+# **Takeaway: Adafactor pays for a second moment with rows and columns, and gives the first moment up.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 08, 8-bit Adam.
+
+# %% [markdown]
+# **Sources**
+# - [Shazeer and Stern, Adafactor][adafactor]: the factored second moment, update clipping, the growing decay, relative
+#   steps.
+# - [transformers, Adafactor][transformers]: the options and their defaults.
+# - [PyTorch, Adafactor][torch]: what `lr` and `eps` mean there.
+# - [Efficient training on a single GPU][guide]: the table, and "slightly more than 4 bytes".
+# - *Efficient AI model training with PyTorch*, slides: the product of sums, and the state of two libraries.
+#
+# [adafactor]: https://arxiv.org/abs/1804.04235
+# [transformers]: https://huggingface.co/docs/transformers/main_classes/optimizer_schedules
+# [torch]: https://docs.pytorch.org/docs/stable/generated/torch.optim.Adafactor.html
+# [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -1,0 +1,862 @@
+# %% [markdown]
+# # 8. 8-bit Adam
+#
+# You keep AdamW's two moments in one byte each, account for every byte, and write the step by hand.
+#
+# 55 min (estimated) · CPU is enough · after lesson 07
+
+# %% [markdown]
+# **You will be able to**
+# - predict the bytes of an 8-bit state, to the byte;
+# - complete a quantizer that gives each block of numbers its own scale;
+# - write the step of 8-bit AdamW, for groups of large and small tensors.
+
+# %% tags=["given"]
+import logging
+
+import torch
+
+from grader import MIB, check_eight_bit_state, device_name, format_bytes, lesson_device, look
+
+logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it misses a 4-bit kernel, which no cell here needs
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>What does Adafactor keep of the second moment of a matrix?</summary>
+# One mean for each row and one for each column.
+# </details>
+# <details><summary>Mixed precision: what is a loss scale for?</summary>
+# Small fp16 gradients would become zero. The loss is multiplied, so that they stay in range, and they are divided
+# again before the step.
+# </details>
+
+# %% [markdown]
+# **The problem.** AdamW keeps 501.89 MiB for DistilBERT: two moments, four bytes a number. Adafactor keeps almost
+# nothing, and gives the first moment up.
+#
+# Is there a way between: both moments, in one byte each? A byte has 256 values. Where gradients differ by a factor of
+# 1,000, their squares differ by a million. So which 256 values are they, and what has to be kept beside them?
+
+# %% [markdown]
+# ## Three things to keep
+#
+# 8-bit Adam (library *bitsandbytes*) keeps both moments of AdamW. For a tensor of **4,096 numbers or more**, it keeps
+# of each moment:
+#
+# - a **code** for each number: one byte, which is a place in a code book;
+# - a **scale** for each **block** of 256 numbers that follow each other: one float32 number. A number is its code's
+#   value times the scale of its block. Each tensor begins with a new block, and its last block may be short.
+
+# %% [markdown]
+# A **code book** lists 256 float32 values. There are two, one for each moment. All tensors with codes share them;
+# without any such tensor there are none.
+#
+# A **small** tensor, of fewer than 4,096 numbers, keeps both moments in float32, whatever its own format is.
+
+# %% [markdown]
+# ## Predict: the bytes of the state
+#
+# Two facts more. The step count of each tensor is a plain Python number here: it is no tensor, and counts for
+# nothing. A frozen tensor has no state.
+#
+# *Contract.* `parameters` is what the optimizer is handed. Return the bytes of its state after the first step: all
+# tensors, each storage once. It is judged to the byte: on DistilBERT, and on lists that the lesson does not show.
+# Those have a shape and no values, so no optimizer could run: compute it.
+
+
+# %% exercise="predict_eight_bit_state"
+def predict_eight_bit_state(parameters: list) -> int:
+    """Bytes that 8-bit Adam keeps from step to step.
+
+    Args:
+        parameters: Tensors; each has .numel() and .requires_grad.
+
+    Returns:
+        Bytes of its state after the first step.
+    """
+    ### BEGIN SOLUTION
+    sizes = [parameter.numel() for parameter in parameters if parameter.requires_grad]
+    large = [numbers for numbers in sizes if numbers >= 4096]
+    of_codes = sum(2 * numbers + 2 * 4 * -(-numbers // 256) for numbers in large)
+    code_books = 2 * 256 * 4 if large else 0
+    return of_codes + code_books + sum(2 * 4 * numbers for numbers in sizes if numbers < 4096)
+    ### END SOLUTION
+
+
+# %%
+two = [torch.zeros(100, 100, requires_grad=True), torch.zeros(100, requires_grad=True)]
+look(lambda: format_bytes(predict_eight_bit_state(two)))
+
+# %% check="check_eight_bit_state" points=2
+check_eight_bit_state(predict_eight_bit_state)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: take one tensor of 5,000 numbers and one of 100. Write their state down as a list of tensors.<br>
+# Then: which parts belong to a number, which to a block, and which to the model?
+# </details>
+
+# %% [markdown]
+# **Run.** Now DistilBERT, with the optimizer of bitsandbytes. Its version 0.50.2 runs on a CPU too. If Python
+# does not find the library: `pip install 'lean-training[train]'`.
+#
+# Then one step with gradients of zero, and the tensors of the state are sorted. That takes about 5 seconds.
+
+# %% tags=["given"]
+import bitsandbytes
+
+from grader import make_distilbert, optimizer_state_bytes
+
+# %%
+
+model = make_distilbert()
+for parameter in model.parameters():
+    parameter.grad = torch.zeros_like(parameter)
+optimizer = bitsandbytes.optim.AdamW8bit(model.parameters())
+optimizer.step()
+states = list(optimizer.state.values())
+with_codes = [state for state in states if "qmap1" in state]
+items = {
+    "codes": sum(state[name].nbytes for state in with_codes for name in ("state1", "state2")),
+    "scales": sum(state[name].nbytes for state in with_codes for name in ("absmax1", "absmax2")),
+    "code books": sum(with_codes[0][name].nbytes for name in ("qmap1", "qmap2")),
+    "small tensors": sum(
+        state[name].nbytes for state in states if "qmap1" not in state for name in ("state1", "state2")
+    ),
+}
+for name, size in items.items():
+    print(f"{name:<14} {size:>11,} bytes {size / MIB:>7.2f} MiB")
+
+# %%
+measured_bytes, numbers = optimizer_state_bytes(optimizer), sum(parameter.numel() for parameter in model.parameters())
+print(f"sum            {sum(items.values()):>11,} bytes")
+print(f"measured       {measured_bytes:>11,} bytes {measured_bytes / MIB:>7.2f} MiB")
+predicted = look(predict_eight_bit_state, list(model.parameters()))
+if predicted is not None:
+    print(f"predicted      {predicted:>11,} bytes")
+print(f"estimate       {2 * numbers:>11,} bytes {2 * numbers / MIB:>7.2f} MiB, two for each parameter")
+print(f"AdamW's state is {8 * numbers / measured_bytes:.2f} times as large")
+print(f"{len(with_codes)} tensors with codes, {len(states) - len(with_codes)} small ones of {len(states)}")
+print("step count:", states[0]["step"], type(states[0]["step"]).__name__)
+
+# %% [markdown]
+# **Investigate.** Guides estimate two bytes for each parameter, 125.47 MiB. The sum is 127.80 MiB. The scales take
+# 1.96 MiB of the difference: a float32 number for 256 codes. The small tensors take eight bytes a number and not two.
+#
+# In words: *the state is one byte a number for each moment, one scale in 256, and eight bytes for each number of a
+# small tensor.*
+#
+# **Names.** A scale is called *absmax* in bitsandbytes, a code book *qmap*. Codes with a scale for each block are
+# *block-wise quantization*.
+
+# %% [markdown]
+# Published slides report 127.87 MiB, in 131,566,188 elements. Their function counts each entry of the state. Before
+# you run the cell: which tensors does it count more than once, and can the elements be those of AdamW?
+
+# %%
+entries = [torch.as_tensor(entry) for state in states for entry in state.values()]
+print(f"each entry counted: {sum(entry.numel() for entry in entries):,} elements, ", end="")
+print(f"{sum(entry.nbytes for entry in entries) / MIB:.2f} MiB")
+references = [state[name] for state in with_codes for name in ("qmap1", "qmap2")]
+print(f"references to code books: {len(references)}, code books: {len({book.data_ptr() for book in references})}")
+tables = [module.weight.numel() for module in model.modules() if isinstance(module, torch.nn.Embedding)]
+saved_bytes = sum(8 * table - (2 * table + 8 * -(-table // 256)) for table in tables)
+print(f"embeddings in float32 would add {saved_bytes / MIB:.2f} MiB")
+del model, optimizer, states, with_codes, entries, references, parameter
+
+# %% [markdown]
+# That function counts 39 references to each code book. It gives 132,099,588 elements. The 131,566,188 on the slide
+# are AdamW's, pasted: 2 x 65,783,042 moments and 104 step counts.
+#
+# **Embeddings.** The paper's authors found training more stable with the state of embeddings in 32 bits. It is advice,
+# and no need. For DistilBERT it doubles the state. `GlobalOptimManager` of bitsandbytes does it for single tensors,
+# and the Trainer does it **for every embedding**, unasked. Further below you meet both.
+#
+# **The limit.** Next: one number less, and more than three times the bytes.
+
+# %%
+for numbers in (4095, 4096):
+    weight = torch.nn.Parameter(torch.zeros(numbers, device=device))
+    weight.grad = torch.ones_like(weight)
+    tiny = bitsandbytes.optim.AdamW8bit([weight])
+    tiny.step()
+    print(f"{numbers:,} numbers: {optimizer_state_bytes(tiny):>6,} bytes, {tiny.state[weight]['state1'].dtype}")
+
+# %% [markdown]
+# ## Which 256 values?
+#
+# The first idea: **linear** codes, at equal distances from -1 to 1. The largest number of a tensor gets the code of
+# 1. Numbers of less than half a distance become 0.
+#
+# The second idea: **dynamic** codes. They cover seven decades, from 1e-7 to 1. Each decade has twice as many codes as
+# the next smaller one. A decade is cut into equal parts, and a code is the middle of its part. So codes near the scale
+# are 1.4 % of it apart, and a millionth of the scale is not yet 0.
+#
+# The first moment has a sign. The second has none, so its book spends no code on numbers below zero.
+
+
+# %% tags=["given"]
+def make_code_book(is_signed: bool):
+    """The dynamic code book: 256 values in ascending order."""
+    values = [0.0, 1.0]
+    for decade in range(7):
+        parts = 2**decade if is_signed else 2 ** (decade + 1)
+        ends = torch.linspace(0.1, 1, parts + 1)
+        middles = (ends[:-1] + ends[1:]) / 2 * 10.0 ** (decade - 6)
+        values += middles.tolist() + ((-middles).tolist() if is_signed else [])
+    return torch.tensor(sorted(values), device=device)
+
+
+SIGNED, UNSIGNED = make_code_book(is_signed=True), make_code_book(is_signed=False)
+LINEAR = torch.arange(-127, 128, device=device) / 127
+
+# %%
+for name, book, other in (("signed", SIGNED, True), ("unsigned", UNSIGNED, False)):
+    same = torch.equal(book.cpu(), bitsandbytes.functional.create_dynamic_map(signed=other))
+    smallest = float(book[book > 0].min())
+    print(f"{name:<8} {len(book)} codes, smallest above 0: {smallest:.2g}, the book of bitsandbytes: {same}")
+
+# %% [markdown]
+# To encode, divide by the scale, the largest size in the tensor. Then take the nearest code. The border between two
+# codes is their middle, and `torch.bucketize` counts the borders below a number. This is worked, with one scale for
+# the whole tensor.
+
+
+# %% tags=["given"]
+from grader import check_block_codes, decode_blocks, encode_blocks
+
+
+def quantize_whole(values, code_book):
+    """Codes in the shape of the values, and one scale, [1]."""
+    scale = values.abs().max()
+    borders = (code_book[1:] + code_book[:-1]) / 2
+    return torch.bucketize(values / scale, borders).to(torch.uint8), scale.view(1)
+
+
+torch.manual_seed(0)
+values = torch.randn(65_536)
+values[32_768] = 1000.0  # an outlier of 1,000 standard deviations
+values = values.to(device)
+
+
+def error_of_the_rest(decoded):
+    """How far all numbers but the outlier are off, as a share of their norm."""
+    rest = torch.arange(len(values), device=device) != 32_768
+    return float(torch.linalg.vector_norm((decoded - values)[rest]) / torch.linalg.vector_norm(values[rest]))
+
+
+# %% [markdown]
+# One number in 65,536 is 1,000 times as large as the others. Before you run the cell: what is left of the others,
+# with linear codes and with dynamic ones?
+
+# %%
+for name, book in (("linear codes, one scale", LINEAR), ("dynamic codes, one scale", SIGNED)):
+    codes, scale = quantize_whole(values, book)
+    print(f"{name:<25} error of the rest {error_of_the_rest(book[codes.long()] * scale):7.1%}")
+
+# %% [markdown]
+# With linear codes nothing is left: all other numbers become 0. Dynamic codes keep them, with 8.4 % of error. A
+# normal number is then a thousandth of the scale, where codes are few.
+#
+# The cure: an outlier should spoil few others. With a scale for each **block**, it spoils its own block only.
+
+# %% [markdown]
+# ## Complete: the block quantizer
+#
+# **Exercise.** Quantize by blocks. Numbers as one row, and the borders, are there.
+#
+# *Contract.* A block is `block_size` numbers that follow each other, row by row, whatever the shape is. The last one
+# may be short. Return two tensors:
+#
+# - codes, `torch.uint8`, in the shape of `values`: the place of the nearest value in `code_book`;
+# - scales, float32, of shape [blocks]: the largest size in each block. A block of zeros has the scale 0; then any code
+#   will do.
+#
+# `values` and `code_book` stay as they are. By hand: neither `encode_blocks` nor the quantizer of bitsandbytes. It is
+# judged with several shapes, block sizes and code books, and with scales of 1e-15.
+
+
+# %% exercise="quantize_blocks"
+def quantize_blocks(values, code_book, block_size: int):
+    """Quantize a tensor by blocks.
+
+    Args:
+        values: Float32 numbers of any shape.
+        code_book: Values from -1 or 0 to 1, in ascending order, at most 256.
+        block_size: Numbers that share a scale.
+
+    Returns:
+        Codes, uint8 in the shape of `values`, and scales, float32 [blocks].
+    """
+    flat = values.flatten()  # [numbers]
+    borders = (code_book[1:] + code_book[:-1]) / 2
+    ### BEGIN SOLUTION
+    filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size))
+    blocks = filled.view(-1, block_size)  # [blocks, block_size]
+    scales = blocks.abs().amax(dim=1)
+    divisors = torch.where(scales == 0, torch.ones_like(scales), scales)
+    codes = torch.bucketize(blocks / divisors[:, None], borders).to(torch.uint8)
+    return codes.flatten()[: len(flat)].view(values.shape), scales
+    ### END SOLUTION
+
+
+# %%
+def show_block_errors():
+    for block_size in (256, 2048):
+        codes, scales = quantize_blocks(values, SIGNED, block_size)
+        error = error_of_the_rest(decode_blocks(codes, scales, SIGNED, block_size))
+        print(f"blocks of {block_size:>5,}: {len(scales):>3} scales, error of the rest {error:.1%}")
+
+
+look(show_block_errors)
+
+# %% check="check_block_codes" points=3
+check_block_codes(quantize_blocks)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: fill the row up with zeros, until it can be seen as a table with a block in each line. Zeros change no
+# scale.<br>
+# Then: find the largest size of each line, divide each line by its own, and search the borders. Cut the filling off.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does a smaller block make codes more exact?</summary>
+# Fewer numbers share the scale of an outlier, so more numbers lie where codes are dense.
+# </details>
+#
+# **Modify.** What does a smaller block cost? `encode_blocks` is the course's own version of your function, with one
+# rule more that is told below. `decode_blocks` turns codes back. Before you run the cell: by how much does the error
+# fall from 256 to 64?
+
+# %%
+from grader import draw_curves
+
+sizes = [64, 256, 1024, 4096]
+errors = [error_of_the_rest(decode_blocks(*encode_blocks(values, SIGNED, size), SIGNED, size)) for size in sizes]
+draw_curves(
+    sizes,
+    {"error of the rest, %": [100 * error for error in errors], "scales, bits a number": [32 / size for size in sizes]},
+    title="One outlier of 1,000 standard deviations in 65,536 numbers",
+    x_label="numbers in a block",
+    y_label="% or bits",
+)
+
+# %% [markdown]
+# From 256 to 64 the error falls by a fifth, and the scales take four times as much. The paper's blocks have 2,048
+# numbers. bitsandbytes has taken 256 since its version 0.44.
+#
+# ## Write: the 8-bit step
+#
+# A step of 8-bit AdamW **decodes** both moments, takes AdamW's step with them in float32, and **encodes** them again.
+# Between two steps a large tensor has only codes and scales. The float32 moments of one tensor exist while that tensor
+# is updated.
+#
+# AdamW's step for one tensor is given. It changes the weight and both moments in place.
+
+# %% tags=["given"]
+from grader import OwnOptimizer, check_eight_bit_steps
+
+BOOKS = {"mean": SIGNED, "square_mean": UNSIGNED}
+
+
+def adamw_update(weight, gradient, mean, square_mean, step, group):
+    """AdamW as in lesson 06: `step` counts from 1, `group` holds the options."""
+    beta1, beta2 = group["betas"]
+    mean.lerp_(gradient, 1 - beta1)
+    square_mean.lerp_(gradient.square(), 1 - beta2)
+    weight.mul_(1 - group["lr"] * group["weight_decay"])
+    root = (square_mean / (1 - beta2**step)).sqrt()
+    weight.sub_(group["lr"] * mean / (1 - beta1**step) / (root + group["eps"]))
+
+
+codes, scales = encode_blocks(torch.tensor([0.5, -3.0, 0.0], device=device), SIGNED)
+print("codes", codes.tolist(), "scales", scales.tolist())
+print("decoded", decode_blocks(codes, scales, SIGNED).tolist(), "(SIGNED begins at -0.993)")
+
+# %% [markdown]
+# **One rule more.** A number had the gradient 0.0001 once, beside one of 1. Both moments are encoded, and the next
+# gradient is 0. Before you run the cell: what does the step divide by, if the second moment has become 0?
+
+# %%
+gradients = torch.tensor([1.0, 1e-4], device=device)
+mean = decode_blocks(*encode_blocks(0.1 * gradients, SIGNED), SIGNED)
+for name, encode in (("nearest code", quantize_whole), ("encode_blocks", encode_blocks)):
+    square_mean = decode_blocks(*encode(0.001 * gradients.square(), UNSIGNED), UNSIGNED)
+    step = float(mean[1] / (square_mean[1].sqrt() + 1e-8))
+    print(f"{name:<14} second moment {float(square_mean[1]):.1e}, a step of {step:,.1f} learning rates")
+codes, _ = bitsandbytes.functional.quantize_blockwise(torch.eye(2, device=device), code=UNSIGNED, blocksize=256)
+print("code of a 0 beside a 1, in bitsandbytes:", int(codes[0, 1]))
+
+# %% [markdown]
+# With a second moment of 0, epsilon alone divides. Yet the first moment is still there, so the step is far too long. On
+# the task of texts below, where most words are rare, a step by hand then ends at a loss of 0.85, and not at 0.47.
+#
+# So `encode_blocks` has one rule more. With `UNSIGNED`, no number gets code 0 in a block that has a scale: it gets code
+# 1 at least. On a CPU, bitsandbytes 0.50.2 has no second moment of 0 either: a number near 0 gets code 7.
+
+# %% [markdown]
+# Next you write the step. `encode_blocks(values, book)` and `decode_blocks(codes, scales, book)` take blocks of 256
+# numbers. The weight moves by the exact moments, then they are encoded.
+
+# %% [markdown]
+# **Exercise.** Write the step of 8-bit AdamW.
+#
+# *Contract.* Go through `optimizer.param_groups`; a group holds `"params"` and options that `adamw_update` reads.
+# Skip a parameter whose `.grad` is None: it does not decay, and has no state. `optimizer.state[parameter]` is an empty
+# dict at first. It keeps that parameter's own step count and both moments: codes and scales from 4,096 numbers on,
+# float32 below. Moments begin with zeros. The mean takes the book `SIGNED`, the other one `UNSIGNED`.
+#
+# The state holds tensors, also in tuples, lists or dicts. Gradients and options stay as they are; autograd records
+# nothing here. No optimizer of PyTorch or bitsandbytes. Judged: weights after each of 8 steps, formats in the state.
+
+
+# %% exercise="eight_bit_step"
+def eight_bit_step(optimizer) -> None:
+    """Take one step of 8-bit AdamW with all groups, by hand.
+
+    Args:
+        optimizer: Has `param_groups`, a list of dicts, and `state`, a dict for each parameter.
+    """
+    ### BEGIN SOLUTION
+    for group in optimizer.param_groups:
+        for weight in [weight for weight in group["params"] if weight.grad is not None]:
+            state, has_codes = optimizer.state[weight], weight.numel() >= 4096
+            if not state:
+                state["step"], zeros = 0, torch.zeros_like(weight)
+                for name, book in BOOKS.items():
+                    state[name] = encode_blocks(zeros, book) if has_codes else zeros.clone()
+            state["step"] += 1
+            moments = [decode_blocks(*state[name], BOOKS[name]) if has_codes else state[name] for name in BOOKS]
+            adamw_update(weight, weight.grad, *moments, state["step"], group)
+            if has_codes:
+                state |= {
+                    name: encode_blocks(*pair) for name, *pair in zip(BOOKS, moments, BOOKS.values(), strict=True)
+                }
+    ### END SOLUTION
+
+
+# %%
+from grader import make_chain, measure_weight_distance
+
+
+def train_chain(make_optimizer):
+    chain = make_chain(2, 32, 128).to(device)
+    optimizer = make_optimizer(chain.parameters())
+    torch.manual_seed(1)
+    for _ in range(20):
+        inputs = torch.randn(64, 32, device=device)  # [batch, width]
+        optimizer.zero_grad()
+        (chain(inputs) - inputs).square().mean().backward()
+        optimizer.step()
+    return chain, optimizer_state_bytes(optimizer)
+
+
+def compare_steps():
+    reference, exact_bytes = train_chain(lambda parameters: torch.optim.AdamW(parameters, lr=1e-3))
+    own, own_bytes = train_chain(lambda parameters: OwnOptimizer(eight_bit_step, parameters, lr=1e-3))
+    library, library_bytes = train_chain(lambda parameters: bitsandbytes.optim.AdamW8bit(parameters, lr=1e-3))
+    for name, trained, size in (("yours", own, own_bytes), ("bitsandbytes", library, library_bytes)):
+        distance = measure_weight_distance(trained, reference, make_chain(2, 32, 128).to(device))
+        print(f"{name:<12} {size:>7,} bytes of state, {distance:.1%} of the way from AdamW ({exact_bytes:,} bytes)")
+
+
+look(compare_steps)
+
+# %% [markdown]
+# bitsandbytes keeps 2,048 bytes more in its state: the two code books.
+
+# %% check="check_eight_bit_steps" points=4
+check_eight_bit_steps(eight_bit_step)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write the step for small tensors only: two loops, the skip, a state with a count and two tensors, one call of
+# adamw_update.<br>
+# Then: for a large tensor, what stands in the state in place of a tensor? Where is it opened, and where closed again?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is the state small, although each step computes in float32?</summary>
+# The float32 moments of one tensor at a time are there, and they are gone when the next tensor's turn comes.
+# </details>
+#
+# In bitsandbytes, `Adam8bit` and `AdamW8bit` run the same update, with decoupled decay. They differ in the default of
+# `weight_decay` only: 0 and 0.01.
+
+# %% [markdown]
+# ## A real run
+#
+# The task of lesson 06: do two sentences have the same subject? The same classifier, the same learning rate and the
+# same order, for one epoch of 150 updates. The cell takes 5 to 10 seconds.
+
+# %%
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+training = tokenize_pairs(make_sentence_pairs("train"), make_tokenizer())
+classifier = make_pair_classifier().to(device)
+optimizer = bitsandbytes.optim.AdamW8bit(classifier.parameters(), lr=2e-4)
+loader = torch.utils.data.DataLoader(training, batch_size=16, shuffle=True, generator=torch.Generator().manual_seed(0))
+total = 0.0
+for batch in loader:
+    loss = classifier(**{name: entry.to(device) for name, entry in batch.items()}).loss
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    total += loss.item()
+print(f"epoch 1: loss {total / len(loader):.3f}")
+parameters = sum(parameter.numel() for parameter in classifier.parameters())
+print(
+    f"state: {format_bytes(optimizer_state_bytes(optimizer))}; AdamW: {format_bytes(8 * parameters)} and its counters"
+)
+
+# %% [markdown]
+# Put these numbers beside yours of lesson 06: the loss of its first epoch within 0.01, with about a quarter of the
+# state.
+#
+# ## The trade-off
+#
+# Now all optimizers of this Part on one task: which of 32 topics does a text of eight words have? Most words are
+# rare, as in real text. Each optimizer takes 60 updates. Its learning rate was found by trying a few.
+
+# %%
+from transformers.optimization import Adafactor
+
+from grader import draw_points, make_word_batches, make_word_sorter
+
+as_the_trainer = {"scale_parameter": False, "relative_step": False}
+makers = {
+    "SGD": lambda parameters: torch.optim.SGD(parameters, lr=0.2),
+    "momentum": lambda parameters: torch.optim.SGD(parameters, lr=0.02, momentum=0.9),
+    "AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=4e-3),
+    "Adafactor": lambda parameters: Adafactor(parameters, lr=4e-3, **as_the_trainer),
+    "8-bit AdamW": lambda parameters: bitsandbytes.optim.AdamW8bit(parameters, lr=4e-3),
+}
+texts = [(words.to(device), topics.to(device)) for words, topics in make_word_batches(60, vocabulary=2048)]
+((other_words, other_topics),) = make_word_batches(1, rows=1024, vocabulary=2048, draw=1)
+
+
+# %%
+def train_words(make_optimizer):
+    sorter = make_word_sorter(2048).to(device)
+    optimizer = make_optimizer(sorter.parameters())
+    losses = []
+    for number, (words, topics) in enumerate(texts, start=1):
+        optimizer.zero_grad()
+        sorter(words, topics).backward()
+        optimizer.step()
+        if number % 15 == 0:
+            with torch.no_grad():
+                losses.append(float(sorter(other_words.to(device), other_topics.to(device))))
+    return losses, optimizer_state_bytes(optimizer) / MIB
+
+
+runs = {name: train_words(make_optimizer) for name, make_optimizer in makers.items()}
+draw_points(
+    {name: (state_mib, losses[-1]) for name, (losses, state_mib) in runs.items()},
+    title="Loss on 1,024 other texts after 60 updates",
+    x_label="optimizer state, MiB",
+    y_label="loss",
+)
+
+# %%
+curves = {name: runs[name][0] for name in ("AdamW", "8-bit AdamW")}
+draw_curves([15, 30, 45, 60], curves, title="8 bits beside 32", x_label="updates", y_label="loss on other texts")
+
+# %% [markdown]
+# Both kinds of SGD end at the highest losses: their steps are as small as the gradients of rare words. The other three
+# end within 0.03 of each other. Of these, 8-bit AdamW keeps about a quarter of AdamW's state, and Adafactor hardly any.
+#
+# One task and 60 updates are no law. What holds in general is the bytes:
+#
+# | | bytes of state for each parameter |
+# |---|---|
+# | SGD | 0 |
+# | SGD with momentum | 4 |
+# | AdamW | 8 |
+# | 8-bit AdamW | 2, scales and small tensors |
+# | Adafactor without momentum | nearly 0: rows and columns |
+
+# %% [markdown]
+# ## The price
+#
+# | | this device | a GPU |
+# |---|---|---|
+# | state | a quarter of AdamW's | the same |
+# | temporary buffers | float32 copies of one tensor at a time | none: one kernel decodes, updates, encodes |
+# | time of a step | longer than AdamW's | the published run was 3 % faster than AdamW |
+# | paged state, which moves to the CPU under pressure | not there: bitsandbytes warns, and keeps it as it is | there |
+#
+# The published run took 9.15 samples a second with 8-bit Adam, and 8.86 with AdamW. So the price reverses on a CPU.
+# Here it is measured.
+
+# %%
+from grader import measure_step_time
+
+pair = [make_chain(8, 256, 1024).to(device) for _ in range(2)]
+for chain in pair:
+    for parameter in chain.parameters():
+        parameter.grad = torch.ones_like(parameter)
+adamw = torch.optim.AdamW(pair[0].parameters(), fused=True)
+eight_bit = bitsandbytes.optim.AdamW8bit(pair[1].parameters())
+print(measure_step_time(adamw.step, eight_bit.step, run_count=5, warm_up_count=1))
+
+# %% [markdown]
+# **At real scale.** BERT-large has 335 million parameters. The forecast runs on tensors without data, with CUDA's
+# operators emulated. Beside it stands what `nvidia-smi` showed in the published run, less 1,343 MiB that CUDA itself
+# takes. "All the rest" is accumulation, gradient checkpointing and fp16. The cell takes 10 to 20 seconds.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
+
+for name, row in (("batch 4", "adam_8bit"), ("all the rest", "adam_8bit_and_the_rest")):
+    forecast = forecast_peak_memory(bert_large_recipe(row))
+    published_mib = BERT_LARGE_ROWS[row].less_context_mib
+    gap = f"gap {published_mib - forecast.peak_bytes / MIB:>5,.0f} MiB"
+    print(f"{name:<13} forecast {forecast.peak_bytes / MIB:>6,.0f} MiB   published {published_mib:>6,} MiB   {gap}")
+print(f"optimizer state in both: {forecast.optimizer_state_bytes / MIB:,.1f} MiB")
+print("not forecast: allocator reserve and fragmentation")
+
+# %% [markdown]
+# The forecast has no reserve of the allocator, which `nvidia-smi` counts. With batch 4 the gap is 3,120 MiB; there
+# activations are most of the peak. With the rest they are few, and the gap is 158 MiB.
+
+# %% [markdown] tags=["further"]
+# ## Further: two forms
+#
+# Accelerate takes `AdamW8bit` as any other optimizer. The Trainer makes it from `optim="adamw_bnb_8bit"`. Then the
+# two disagree: the Trainer tells `GlobalOptimManager` to keep the state of every `torch.nn.Embedding` in 32 bits.
+#
+# There is one manager for the whole process, and it is told before the first step. The next cell does so for one
+# layer. Then it makes an optimizer for **another** layer. Before you run it: in which format is its state?
+
+# %% tags=["given"]
+manager = bitsandbytes.optim.GlobalOptimManager.get_instance()
+
+
+def format_of_state(layer):
+    """The format of the first moment after one step of a new 8-bit optimizer."""
+    layer.weight.grad = torch.ones_like(layer.weight)
+    fresh = bitsandbytes.optim.AdamW8bit([layer.weight])
+    fresh.step()
+    return fresh.state[layer.weight]["state1"].dtype
+
+
+# %%
+table, other = torch.nn.Embedding(64, 64).to(device), torch.nn.Linear(64, 64).to(device)
+manager.register_module_override(table, "weight", {"optim_bits": 32})
+print("the layer that the manager was told of:", format_of_state(table))
+print("another layer:", format_of_state(other))
+manager.initialize()  # forgets what it was told
+print("another layer, after initialize():", format_of_state(other))
+
+# %% [markdown]
+# The manager also notes the **place** of a parameter in its optimizer. The first parameter of any later optimizer is
+# at the same place. So after a run with overrides, `manager.initialize()` comes before the next run.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+from grader import check_eight_bit_accelerate, check_eight_bit_trainer
+
+same_run = {"output_dir": "trainer_output", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+same_run |= {"train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
+same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+
+# %% [markdown]
+# **Exercise.** Train one model with Accelerate and one with the Trainer, so that both end in the same weights.
+#
+# *Contract.* 8-bit AdamW of bitsandbytes, constant `lr`, one epoch in order. Each `rows` rows are one forward and one
+# update; the last batch may be short. Parameters
+# of two and more dimensions decay by `weight_decay`, the others do not. In both forms the state of embeddings is
+# float32, and that of every other tensor of 4,096 numbers and more is codes. `same_run` holds the other arguments for
+# the Trainer. Nothing is returned. It is judged by gradients, options, weights, and the formats of the state.
+
+
+# %% exercise="train_eight_bit_forms"
+def train_eight_bit_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    """Train one model with Accelerate and one with the Trainer, with 8-bit AdamW and two groups.
+
+    Args:
+        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
+        trainer_model: Trained by the Trainer, from the same weights.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of an update.
+        lr: Learning rate, constant.
+        weight_decay: Of matrices and embeddings.
+    """
+    ### BEGIN SOLUTION
+    for module in accelerate_model.modules():
+        if isinstance(module, torch.nn.Embedding):
+            manager.register_module_override(module, "weight", {"optim_bits": 32})
+    decayed = [parameter for parameter in accelerate_model.parameters() if parameter.dim() > 1]
+    rest = [parameter for parameter in accelerate_model.parameters() if parameter.dim() < 2]
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    optimizer, accelerator = bitsandbytes.optim.AdamW8bit(groups, lr=lr), Accelerator()
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = same_run | {"optim": "adamw_bnb_8bit", "learning_rate": lr, "weight_decay": weight_decay}
+    Trainer(trainer_model, TrainingArguments(per_device_train_batch_size=rows, **arguments), None, dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def report_forms():
+    start, with_accelerate, with_trainer = (make_pair_classifier().to(device) for _ in range(3))
+    train_eight_bit_forms(with_accelerate, with_trainer, training.select(range(40)), 8, 1e-3, 0.1)
+    manager.initialize()
+    distance = measure_weight_distance(with_trainer, with_accelerate, start)
+    print(f"the Trainer ends {distance:.1e} of the way from Accelerate")
+
+
+look(report_forms)
+
+# %% check="check_eight_bit_accelerate" points=1
+check_eight_bit_accelerate(train_eight_bit_forms)
+
+# %% check="check_eight_bit_trainer" points=1
+check_eight_bit_trainer(train_eight_bit_forms)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: the Trainer builds the two groups, the optimizer and the overrides from its arguments. Which three of them?
+# <br>
+# Then: for Accelerate you build them. Two lists of parameters, one override for each embedding, three objects to
+# prepare.
+# </details>
+
+# %% [markdown]
+# ## Further: a job
+#
+# A classifier of texts has to be trained, and memory is short. Parameters are there already. Gradients, optimizer
+# state, activations and buffers have to fit into 85 % of **their** bytes, all together. AdamW's state alone takes
+# 200 %.
+#
+# The loss counts too. All that you know from this Part may be used.
+
+# %% tags=["given"]
+from grader import check_lean_job, measure_peak_memory
+
+# %% [markdown]
+# **Exercise.** Train the model within its budget.
+#
+# *Contract.* `model(words, topics)` returns the loss of a batch. Go once through `batches`, in order: for each one
+# forward of the model itself, one backward, one update. At no moment hold more than `budget_bytes` beside the
+# parameters, and hold nothing when you return: gradients and hooks are gone. All parameters stay in their format, all
+# the time, and are trained.
+#
+# The loss on other texts, on two models, is at most 1.4 times that of AdamW with a learning rate of 4e-3 after the
+# same batches. The peak is measured on a larger model.
+
+
+# %% exercise="train_within"
+def train_within(model, batches: list, budget_bytes: int) -> None:
+    """Train a model, holding at most so many bytes beside its parameters.
+
+    Args:
+        model: Called with words [rows, 8] and topics [rows]; returns the mean loss.
+        batches: Words and topics of each update, on the CPU.
+        budget_bytes: Bytes for gradients, state, activations and buffers.
+    """
+
+    ### BEGIN SOLUTION
+    def make_hook(optimizer):
+        def update(parameter):
+            optimizer.step()
+            optimizer.zero_grad()
+
+        return update
+
+    handles = []
+    for parameter in model.parameters():
+        hook = make_hook(bitsandbytes.optim.AdamW8bit([parameter], lr=4e-3))
+        handles.append(parameter.register_post_accumulate_grad_hook(hook))
+    for words, topics in batches:
+        model(words.to(device), topics.to(device)).backward()
+    for handle in handles:
+        handle.remove()
+    ### END SOLUTION
+
+
+# %%
+def show_job():
+    sorter = make_word_sorter(512, 192, 384, blocks=16).to(device)
+    parameter_bytes = sum(parameter.nbytes for parameter in sorter.parameters())
+    few, budget_bytes = make_word_batches(2, rows=8, vocabulary=512), int(0.85 * parameter_bytes)
+    peak = measure_peak_memory(lambda: train_within(sorter, few, budget_bytes), model=sorter)
+    print(f"{format_bytes(peak.above_entry_bytes)} beside the parameters, budget {format_bytes(budget_bytes)}")
+    small = make_word_sorter(2048).to(device)
+    train_within(small, texts, budget_bytes)
+    with torch.no_grad():
+        print(f"loss {float(small(other_words.to(device), other_topics.to(device))):.3f}")
+
+
+look(show_job)
+
+# %% check="check_lean_job" points=2
+check_lean_job(train_within)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write down what is alive when a usual loop calls `step()`, each in multiples of the parameters.<br>
+# Then: two of these have to shrink. One of them does not have to be there all at once.
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# This is a published loop, with 8-bit Adam under Accelerate. `prepare` has returned `adam_bnb_optim`.
+#
+# ```python
+# for batch in train_dataloader:
+#     outputs = model(**batch)
+#     accelerator.backward(outputs.loss)
+#     trainer.optimizer.step()
+#     lr_scheduler.step()
+#     adam_bnb_optim.zero_grad()
+# ```
+#
+# Two groups were made for it, with `weight_decay=TrainingArguments("out").weight_decay` and `0.0`. Find two faults.
+#
+# <details><summary>The two faults</summary>
+# The step is taken by another object's optimizer, and not by the prepared one. The default of
+# TrainingArguments.weight_decay is 0.0, so the two groups do not differ.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>What does 8-bit Adam keep for a tensor of 100,000 numbers?</summary>
+# 200,000 codes of one byte, and 2 x 391 scales of four bytes. Both code books are shared.
+# </details>
+# <details><summary>Why does each block have its own scale?</summary>
+# An outlier makes the codes of its own block coarse, and of no other.
+# </details>
+# <details><summary>Which optimizers of this Part keep less than four bytes for each parameter?</summary>
+# SGD, Adafactor without momentum, and 8-bit Adam.
+# </details>
+#
+# **Takeaway: AdamW's state fits into a quarter of its bytes, because each block of codes has its own scale.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 09, learning rate schedules.
+
+# %% [markdown]
+# **Sources**
+# - [Dettmers, Lewis, Shleifer and Zettlemoyer, 8-bit optimizers][paper]: blocks of 2,048, dynamic codes, embeddings.
+# - [Dettmers, 8-bit approximations][dynamic]: the dynamic code book.
+# - [bitsandbytes, 8-bit optimizers][library]: blocks of 256, the limit of 4,096, paged optimizers.
+# - [Efficient training on a single GPU][guide]: the figures of BERT-large, and samples a second.
+# - *Efficient AI model training with PyTorch*, slides: the count of the state and the loop of the bug hunt.
+#
+# [paper]: https://arxiv.org/abs/2110.02861
+# [dynamic]: https://arxiv.org/abs/1511.04561
+# [library]: https://huggingface.co/docs/bitsandbytes/optimizers
+# [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -1,0 +1,16 @@
+# Source: override_config of the parameters
+# The manager is told of parameters, and AdamW is given 8 bits.
+def train_eight_bit_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    tables = [m.weight for m in accelerate_model.modules() if isinstance(m, torch.nn.Embedding)]
+    manager.override_config(tables, "optim_bits", 32)
+    decayed = [parameter for parameter in accelerate_model.parameters() if parameter.dim() > 1]
+    rest = [parameter for parameter in accelerate_model.parameters() if parameter.dim() < 2]
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    optimizer, accelerator = bitsandbytes.optim.AdamW(groups, lr=lr, optim_bits=8), Accelerator()
+    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = same_run | {"optim": "adamw_bnb_8bit", "learning_rate": lr, "weight_decay": weight_decay}
+    Trainer(trainer_model, TrainingArguments(per_device_train_batch_size=rows, **arguments), None, dataset).train()

@@ -1,0 +1,16 @@
+# Source: recipes that compute in float64 to be safe
+# Both moments are kept in float64: twice the bytes.
+def adam_update(weight, gradient, state: dict, lr: float, betas: tuple = (0.9, 0.999), eps: float = 1e-8) -> None:
+    if not state:
+        state |= {
+            "step": 0,
+            "mean": torch.zeros_like(weight).double(),
+            "square_mean": torch.zeros_like(weight).double(),
+        }
+    state["step"] += 1
+    gradient = gradient.double()
+    state["mean"].mul_(betas[0]).add_(gradient, alpha=1 - betas[0])
+    state["square_mean"].mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
+    mean = state["mean"] / (1 - betas[0] ** state["step"])
+    square_mean = state["square_mean"] / (1 - betas[1] ** state["step"])
+    weight -= lr * mean / (square_mean.sqrt() + eps)

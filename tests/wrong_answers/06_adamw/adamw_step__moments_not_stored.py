@@ -1,0 +1,19 @@
+# Source: a likely slip: names for new moments
+# New moments are computed and never stored.
+def adamw_step(optimizer) -> None:
+    for group in optimizer.param_groups:
+        beta1, beta2 = group["betas"]
+        for weight in group["params"]:
+            if weight.grad is None:
+                continue
+            state = optimizer.state[weight]
+            if not state:
+                state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
+            state["step"] += 1
+            gradient = weight.grad
+            weight.mul_(1 - group["lr"] * group["weight_decay"])
+            mean = beta1 * state["mean"] + (1 - beta1) * gradient
+            square_mean = beta2 * state["square_mean"] + (1 - beta2) * gradient**2
+            mean = mean / (1 - beta1 ** state["step"])
+            square_mean = square_mean / (1 - beta2 ** state["step"])
+            weight.sub_(group["lr"] * mean / (square_mean.sqrt() + group["eps"]))

@@ -1,0 +1,10 @@
+# Source: state that is float32 in most optimizers
+# Elements are the bytes over 4.
+def count_state(optimizer) -> tuple[int, int]:
+    sizes = {}
+    for state in optimizer.state.values():
+        for entry in state.values():
+            if torch.is_tensor(entry):
+                storage = entry.untyped_storage()
+                sizes[storage.data_ptr()] = storage.nbytes() // 4, storage.nbytes()
+    return sum(elements for elements, _ in sizes.values()), sum(size for _, size in sizes.values())

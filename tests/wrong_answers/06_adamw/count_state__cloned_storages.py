@@ -1,0 +1,10 @@
+# Source: copies that are made to be safe
+# The storages of copies are counted.
+def count_state(optimizer) -> tuple[int, int]:
+    sizes = {}
+    for state in optimizer.state.values():
+        for entry in state.values():
+            if torch.is_tensor(entry):
+                storage = entry.clone().untyped_storage()
+                sizes[storage.data_ptr()] = storage.nbytes() // entry.element_size(), storage.nbytes()
+    return sum(elements for elements, _ in sizes.values()), sum(size for _, size in sizes.values())

@@ -1,0 +1,11 @@
+# Source: a count that frees what it has counted
+# The state is empty afterwards.
+def count_state(optimizer) -> tuple[int, int]:
+    sizes = {}
+    for state in optimizer.state.values():
+        for entry in state.values():
+            if torch.is_tensor(entry):
+                storage = entry.untyped_storage()
+                sizes[storage.data_ptr()] = storage.nbytes() // entry.element_size(), storage.nbytes()
+    optimizer.state.clear()
+    return sum(elements for elements, _ in sizes.values()), sum(size for _, size in sizes.values())

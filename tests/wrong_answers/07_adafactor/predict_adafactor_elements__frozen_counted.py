@@ -1,0 +1,10 @@
+# Source: a likely slip: requires_grad is not read
+# Frozen tensors count.
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    total = 0
+    for tensor in parameters:
+        if tensor is not None:
+            total += 1 if library == "torch" else 2
+            total += tensor.numel() if library == "transformers with momentum" else 0
+            total += tensor[..., 0].numel() + tensor[..., 0, :].numel() if tensor.dim() > 1 else tensor.numel()
+    return total

@@ -1,0 +1,14 @@
+# Source: a likely misconception: the estimate is state
+# The product of row and column means counts too.
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    total = 0
+    for tensor in parameters:
+        if tensor.requires_grad:
+            total += 1 if library == "torch" else 2
+            total += tensor.numel() if library == "transformers with momentum" else 0
+            total += (
+                tensor[..., 0].numel() + tensor[..., 0, :].numel() + tensor.numel()
+                if tensor.dim() > 1
+                else tensor.numel()
+            )
+    return total

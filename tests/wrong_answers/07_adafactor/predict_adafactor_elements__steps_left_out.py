@@ -1,0 +1,10 @@
+# Source: a likely slip: only the means and the RMS
+# No step count.
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    total = 0
+    for tensor in parameters:
+        if tensor.requires_grad:
+            total += 0 if library == "torch" else 1
+            total += tensor.numel() if library == "transformers with momentum" else 0
+            total += tensor[..., 0].numel() + tensor[..., 0, :].numel() if tensor.dim() > 1 else tensor.numel()
+    return total

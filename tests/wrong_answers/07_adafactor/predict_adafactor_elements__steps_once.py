@@ -1,0 +1,16 @@
+# Source: a likely slip: the step count outside the loop
+# One step count for the whole model.
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    total = 0
+    for tensor in parameters:
+        if not tensor.requires_grad:
+            continue
+        if tensor.dim() > 1:
+            total += tensor[..., 0].numel() + tensor[..., 0, :].numel()
+        else:
+            total += tensor.numel()
+        if library != "torch":
+            total += 1
+        if library == "transformers with momentum":
+            total += tensor.numel()
+    return total + 1

@@ -1,0 +1,17 @@
+# Source: a likely slip: no branch for vectors
+# Only matrices have a second moment.
+def predict_adafactor_elements(parameters: list, library: str) -> int:
+    total = 0
+    for tensor in parameters:
+        if not tensor.requires_grad:
+            continue
+        if tensor.dim() > 1:
+            total += tensor[..., 0].numel() + tensor[..., 0, :].numel()
+        else:
+            total += 0
+        total += 1
+        if library != "torch":
+            total += 1
+        if library == "transformers with momentum":
+            total += tensor.numel()
+    return total

@@ -1,0 +1,14 @@
+# Source: PyTorch, DataLoader: drop_last
+# The short batch at the end is dropped.
+def train_adafactor_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float) -> None:
+    optimizer = Adafactor(accelerate_model.parameters(), lr=lr, relative_step=False, scale_parameter=False)
+    accelerator = Accelerator()
+    model, optimizer, loader = accelerator.prepare(
+        accelerate_model, optimizer, DataLoader(dataset, batch_size=rows, drop_last=True)
+    )
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "optim": "adafactor"}
+    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()

@@ -1,0 +1,22 @@
+# Source: torch.zeros for codes, torch.ones for scales
+# Code 0 is taken for the value 0.
+def eight_bit_step(optimizer) -> None:
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            if weight.grad is None:
+                continue
+            state, is_small = optimizer.state[weight], weight.numel() < 4096
+            if not state:
+                state["step"], zeros = 0, torch.zeros_like(weight)
+                for name, book in BOOKS.items():
+                    state[name] = zeros.clone() if is_small else empty_codes(zeros)
+            state["step"] += 1
+            moments = {name: state[name] if is_small else decode_blocks(*state[name], BOOKS[name]) for name in BOOKS}
+            adamw_update(weight, weight.grad, moments["mean"], moments["square_mean"], state["step"], group)
+            if not is_small:
+                for name, book in BOOKS.items():
+                    state[name] = encode_blocks(moments[name], book)
+
+
+def empty_codes(zeros):
+    return zeros.to(torch.uint8), torch.ones(-(-zeros.numel() // 256), device=zeros.device)

@@ -1,0 +1,18 @@
+# Source: a count raised at the end
+# The first step has the number 0.
+def eight_bit_step(optimizer) -> None:
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            if weight.grad is None:
+                continue
+            state, is_small = optimizer.state[weight], weight.numel() < 4096
+            if not state:
+                state["step"], zeros = 0, torch.zeros_like(weight)
+                for name, book in BOOKS.items():
+                    state[name] = zeros.clone() if is_small else encode_blocks(zeros, book)
+            moments = {name: state[name] if is_small else decode_blocks(*state[name], BOOKS[name]) for name in BOOKS}
+            adamw_update(weight, weight.grad, moments["mean"], moments["square_mean"], state["step"], group)
+            state["step"] += 1
+            if not is_small:
+                for name, book in BOOKS.items():
+                    state[name] = encode_blocks(moments[name], book)

@@ -1,0 +1,10 @@
+# Source: linear codes, the usual 8-bit integers
+# Codes at equal distances.
+def quantize_blocks(values, code_book, block_size: int):
+    flat = values.flatten()  # [numbers]
+    filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size))
+    blocks = filled.view(-1, block_size)  # [blocks, block_size]
+    scales = blocks.abs().amax(dim=1)
+    divisors = torch.where(scales == 0, torch.ones_like(scales), scales)
+    codes = ((blocks / divisors[:, None] + 1) / 2 * (len(code_book) - 1)).round().to(torch.uint8)
+    return codes.flatten()[: len(flat)].view(values.shape), scales

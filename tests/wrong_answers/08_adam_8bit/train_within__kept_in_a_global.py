@@ -1,0 +1,23 @@
+# Source: a list outside
+# Optimizers are kept when the call ends.
+def train_within(model, batches: list, budget_bytes: int) -> None:
+    handles = []
+    for parameter in model.parameters():
+        hook = make_hook(bitsandbytes.optim.AdamW8bit([parameter], lr=4e-3))
+        KEPT.append(hook)
+        handles.append(parameter.register_post_accumulate_grad_hook(hook))
+    for words, topics in batches:
+        model(words.to(device), topics.to(device)).backward()
+    for handle in handles:
+        handle.remove()
+
+
+def make_hook(optimizer):
+    def update(parameter):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return update
+
+
+KEPT = []

@@ -1,0 +1,19 @@
+# Source: lesson 06 alone: AdamW in the backward
+# Gradients are gone, the state is not small.
+def train_within(model, batches: list, budget_bytes: int) -> None:
+    handles = []
+    for parameter in model.parameters():
+        hook = make_hook(torch.optim.AdamW([parameter], lr=4e-3, foreach=False))
+        handles.append(parameter.register_post_accumulate_grad_hook(hook))
+    for words, topics in batches:
+        model(words.to(device), topics.to(device)).backward()
+    for handle in handles:
+        handle.remove()
+
+
+def make_hook(optimizer):
+    def update(parameter):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return update
