@@ -84,7 +84,7 @@ print(run)
 
 # %% [markdown]
 # The own gradients differ, and the averaged ones are the large batch's. So every rank takes the same step, and the
-# copies stay equal.
+# copies stay equal. The table's messages and bytes are those of `send`; collectives are counted in its last column.
 #
 # **Names.** *Data parallel* training. A copy is a *replica*. PyTorch's is `DistributedDataParallel`, **DDP** for short.
 # The *effective batch* is the rows of a micro-batch, times the micro-batches of an update, times the ranks.
@@ -112,7 +112,7 @@ print(run)
 # *Contract.* `parameters` are those of the model, in their order, all in one number format. `no_sync` says what it
 # stands around, for all micro-batches but the last of an update: `"nowhere"`, `"around backward"` or
 # `"around forward and backward"`. Return two numbers for one update: the all-reduces, and the bytes that one rank puts
-# into them.
+# into them. The list and its tensors stay as they are.
 #
 # It is judged on other models, with frozen ones and with 16-bit numbers. They have shapes and no values, so compute
 # it.
@@ -189,7 +189,7 @@ for index, no_sync in enumerate(places):
 # %%
 from grader import draw_curves
 
-splits = [1, 2, 4, 8]
+splits = [1, 2, 3, 4]
 moved = {place: [] for place in places}
 for no_sync in places:
     for k in splits:
@@ -217,11 +217,12 @@ draw_curves(
 # | `no_sync` around forward and backward | buckets | gradients |
 
 # %% [markdown]
-# Why buckets? Each all-reduce has a latency, as in lesson 14. Many small ones wait long; one large one cannot begin
-# before backward has ended. DDP's default is 25 MiB, and 1 MiB for the first, which is full early.
+# Why buckets? Each all-reduce has a latency, as in lesson 14, and many small ones pay it many times. One large one
+# cannot begin before backward has ended. DDP's default is 25 MiB, with 1 MiB for the first bucket, which is full early.
+# `bucket_cap_mb` sets the size of all.
 #
-# The next cell times an update with 16 MiB of gradients. Time is shown and not judged: your ranks share one machine,
-# so here communication and computation compete for the same cores.
+# The next cell times an update with 16 MiB of gradients. Time is shown and not judged. Your ranks share one machine, so
+# here communication and computation compete for the same cores, and another run may have another order.
 
 
 # %%
@@ -238,10 +239,12 @@ def seconds_of_update(bucket_mib):
     return min(seconds[2:])
 
 
-for bucket_mib in (0.001, 1, 25):
+for bucket_mib in (0.001, 1, None, 25):
     run = run_ranks(seconds_of_update, 2, bucket_mib=bucket_mib)
-    buckets = len(all_reduces_of(run)) // 4
-    print(f"buckets of {bucket_mib:>6} MiB: {buckets:>2} all-reduces, backward {max(run.returned) * 1e3:5.1f} ms")
+    sizes = all_reduces_of(run)  # of four backwards
+    buckets, what = len(sizes) // 4, f"buckets of {bucket_mib} MiB" if bucket_mib else "DDP's default"
+    time_text = f"backward {max(run.returned) * 1e3:5.1f} ms"
+    print(f"{what:<20} {buckets:>2} all-reduces, the first of {sizes[0] / MIB:6.3f} MiB, {time_text}")
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does a forward decide what a backward does?</summary>
@@ -273,7 +276,8 @@ for bucket_mib in (0.001, 1, 25):
 # *Contract.* Each rank calls your function once, before its first forward. When it returns, every rank has the weights
 # of rank 0, frozen ones included. After each backward, `.grad` of every trained parameter holds the mean over all
 # ranks, on every rank. Each trained gradient is all-reduced once for each backward, a tied one too; a frozen
-# parameter never. By hand: without DistributedDataParallel. The models have no buffers.
+# parameter never. By hand: hooks of your own, no DistributedDataParallel, no function of PyTorch replaced. The models
+# have no buffers.
 #
 # It is judged on 2, 3 and 4 ranks, by weights and gradients at 3 updates with SGD, and by the bytes of the
 # collectives.
@@ -325,7 +329,8 @@ check_synchronised_bytes(synchronise_gradients)
 # <details><summary>Hint</summary>
 # First: three things are missing. The ranks start equal; a hook makes a mean of one gradient; each trained parameter
 # gets that hook.<br>
-# Then: model.parameters() gives a tied parameter once. broadcast writes in place, and needs a tensor without a graph.
+# Then: model.parameters() gives a tied parameter once. broadcast and all_reduce write into the tensor that they are
+# given: into the parameter, and into its .grad.
 # </details>
 
 # %% [markdown]
@@ -386,18 +391,21 @@ run = run_ranks(show_rows, 3)
 #
 # Now both together: data parallel, and `k` micro-batches for each update. The cell is empty but for its contract.
 #
-# *Contract.* `model` is in DistributedDataParallel, and is the one to call. `micro_batches` are those of **all** ranks;
-# this rank's are every `world_size`-th, from number `rank` on. Each rank has equally many. Walk through them once. `k`
-# of them make one update; the last group may be shorter, and gets its update too.
+# *Contract.* `model` is in DistributedDataParallel, and is the one to call; a DistributedDataParallel that you make of
+# its module does as well. `optimizer` makes the updates. `micro_batches` are those of **all** ranks, and the list stays
+# as it is. This rank's are every `world_size`-th, from number `rank` on; each rank has equally many.
+#
+# Walk through this rank's micro-batches once. `k` of this rank's make one update; the last group may be shorter, and
+# gets its update too. At the start no parameter has a gradient.
 
 # %% [markdown]
 # At each update, `.grad` holds on every rank the gradient of the mean loss, `F.mse_loss`, of the group's micro-batches
 # on all ranks. One micro-batch runs forward and backward before the next one begins. No gradient is left from an
-# earlier group; the first begins with none. Nothing is returned.
+# earlier group. What you return is not looked at.
 #
-# The gradients are all-reduced **once for each update**. It is judged on 2, 3 and 4 ranks by the gradient before every
-# `optimizer.step()`, by the rows that each rank saw, and by the bytes of the collectives. One setting has fewer
-# micro-batches than `k`.
+# The gradients are all-reduced **once for each update**. One number for each micro-batch may be all-reduced besides,
+# such as its loss for a log. It is judged on 2, 3 and 4 ranks by the gradient before every `optimizer.step()`, by the
+# rows that each rank saw, and by the bytes of the all-reduces. One setting has fewer micro-batches than `k`.
 
 # %% tags=["given"]
 from grader import check_data_parallel_traffic, check_data_parallel_updates
@@ -477,8 +485,9 @@ for world_size in (2, 4, 8):
         print(f"{text} {sent_mib:.1f} MiB for an update, {sent_mib / k:.1f} MiB for 16 rows of its own")
 
 # %% [markdown]
-# More ranks hardly send more; more micro-batches send less for each row. But a larger effective batch means fewer
-# updates for the same rows. Whether that trains as well is a question of quality, as in lesson 2.
+# From 2 ranks to 8, a rank sends 1.75 times as much: `2 (N - 1) / N` stays below 2, however many ranks there are. More
+# micro-batches send less for each row. But a larger effective batch means fewer updates for the same rows. Whether that
+# trains as well is a question of quality, as in lesson 2.
 #
 # | | one device | data parallel, `N` ranks |
 # |---|---|---|
@@ -565,9 +574,10 @@ report(run_ranks(train_forms, 2, train=train_as_in_the_guides, k=1))
 #
 # *Contract.* Every rank calls your function, with equal models. `batch` is the effective batch: rows of one update on
 # all ranks together. Each row is seen once, in updates of `batch` rows, in order; ranks and micro-batches divide them
-# evenly. Each update all-reduces the gradients once. SGD with `learning_rate`, by `accelerator.backward` and by
-# `Trainer.train`; `same_run` holds the other arguments. Nothing is returned. It is judged on 2 ranks with `k = 1` and
-# on 3 ranks with a larger `k`, by the gradients at every update and by the weights.
+# evenly. Each update all-reduces the gradients once, in both forms. SGD with `learning_rate`, by
+# `accelerator.backward` and by `Trainer.train`, in either order; `same_run` holds the other arguments. It is judged on
+# 2 ranks with `k = 1` and on 3 ranks with a larger `k`: by the gradients at every update, by the weights, and by the
+# bytes of the all-reduces.
 
 # %% tags=["given"]
 from grader import check_data_parallel_accelerate, check_data_parallel_trainer
@@ -613,7 +623,8 @@ check_data_parallel_trainer(train_parallel_forms)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: for 2 ranks, batch 16 and k = 2, how many rows does one forward have?<br>
-# Then: accumulate(model) uses no_sync for you. Three objects have to be prepared so that it can.
+# Then: accumulate(model) uses no_sync for you, of the model that prepare returned. The prepared optimizer waits for the
+# last micro-batch of a group, and the prepared loader deals the batches out.
 # </details>
 
 # %% [markdown]
@@ -672,9 +683,12 @@ for name, is_bypassed in (("model(inputs)", False), ("model.module(inputs)", Tru
 #
 # *Contract.* Every rank calls your function. It returns True on every rank if all ranks hold the same weights, frozen
 # ones included, and else False **on every rank**, also on those that agree with each other. The same means equal to
-# the last bit. The weights are not changed. A rank puts at most 1 % of the bytes of the parameters into collectives:
-# send a digest, not the weights. All parameters are float32, on the CPU. It is judged on 2 and 3 ranks, for equal
-# weights and for small differences of several kinds.
+# the last bit: 0 and -0 differ, and a NaN equals the same NaN. The model is left as it is.
+
+# %% [markdown]
+# A rank puts at most 1 % of the bytes of the parameters into collectives: send a digest of 32 bits or more, not the
+# weights. In other processes, Python's `hash()` of texts and bytes has another salt. All parameters are float32, on the
+# CPU. It is judged on 2 and 3 ranks, for equal weights and for small differences anywhere.
 
 # %% tags=["given"]
 import hashlib

@@ -20,7 +20,7 @@ from grader.checks.data_parallel_ranks import (
     observe_agreement,
     observe_hooks,
 )
-from grader.checks.rank_runs import run_on_ranks
+from grader.checks.rank_failures import run_and_name
 from grader.checks.running import make_check
 from grader.observation import Observation
 
@@ -30,10 +30,17 @@ FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "batch", "k"
 
 @make_check("predict_all_reduces", ("parameters", "bucket_bytes", "k", "no_sync"))
 def check_data_parallel_calls(predict_all_reduces: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the all-reduces of seven updates, and for their bytes."""
+    """Ask for the all-reduces of eight updates, and for their bytes."""
     predicted = []
     for case in calls_cases(seed):
-        answer = predict_all_reduces(case.make_parameters(), case.bucket_bytes, case.k, case.no_sync)
+        parameters = case.make_parameters()
+        kept = [(id(parameter), parameter.requires_grad) for parameter in parameters]
+        answer = predict_all_reduces(parameters, case.bucket_bytes, case.k, case.no_sync)
+        if [(id(parameter), getattr(parameter, "requires_grad", None)) for parameter in parameters] != kept:
+            look_at = (
+                "reverse(), pop(), or another line that changes the list or its tensors: reversed() makes no change"
+            )
+            fail("parameters_changed", "the list of parameters as it was", "another list", look_at)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
             code = "returned_none" if answer is None else "no_pair"
@@ -81,9 +88,9 @@ def check_data_parallel_trainer(train_parallel_forms: Callable[..., Any], seed: 
 
 @make_check("ranks_agree", ("model",))
 def check_data_parallel_agreement(ranks_agree: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the agreement of nine models, on two and on three ranks."""
+    """Ask for the agreement of models that are equal or differ in one way, on two and on three ranks."""
     reports = [
-        run_on_ranks(observe_agreement, world_size, "ranks_agree", answer=ranks_agree, seed=seed).returned
+        run_and_name(observe_agreement, world_size, "ranks_agree", answer=ranks_agree, seed=seed).returned
         for world_size in sorted({case.world_size for case in agreement_cases(seed)})
     ]
     return _observation(reports)
@@ -93,7 +100,7 @@ def _observe_hooks(answer: Callable[..., Any], seed: int) -> Observation:
     reports = []
     for number, case in enumerate(hooks_cases(seed)):
         arguments = {"answer": answer, "seed": seed, "number": number}
-        reports.append(run_on_ranks(observe_hooks, case.world_size, "synchronise_gradients", **arguments).returned)
+        reports.append(run_and_name(observe_hooks, case.world_size, "synchronise_gradients", **arguments).returned)
     return _observation(reports)
 
 
@@ -101,7 +108,7 @@ def _observe_accumulation(answer: Callable[..., Any], seed: int) -> Observation:
     reports = []
     for number, case in enumerate(accumulation_cases(seed)):
         arguments = {"answer": answer, "seed": seed, "number": number}
-        reports.append(run_on_ranks(observe_accumulation, case.world_size, "train_accumulated", **arguments).returned)
+        reports.append(run_and_name(observe_accumulation, case.world_size, "train_accumulated", **arguments).returned)
     return _observation(reports)
 
 
@@ -111,7 +118,7 @@ def _observe_forms(answer: Callable[..., Any], seed: int, *, watched: int) -> Ob
     reports = []
     for number, case in enumerate(parallel_forms_cases(seed)):
         arguments = {"answer": answer, "seed": seed, "number": number, "watched": watched}
-        reports.append(run_on_ranks(observe_forms, case.world_size, "train_parallel_forms", **arguments).returned)
+        reports.append(run_and_name(observe_forms, case.world_size, "train_parallel_forms", **arguments).returned)
     return _observation(reports)
 
 

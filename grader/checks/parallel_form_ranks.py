@@ -26,7 +26,7 @@ def observe_forms(answer: Callable[..., Any], seed: int, number: int, watched: i
     models, dataset = [case.make_model() for _ in range(2)], case.make_dataset()
     tokens = list(dataset.with_format("torch")["input_ids"])
     with (
-        record_rank_training(models[watched]) as (record, calls),
+        record_rank_training(models[watched], models[:watched] + models[watched + 1 :]) as (record, calls),
         record_library_calls(record) as called,
         watch_rows(models[watched], tokens) as seen,
     ):

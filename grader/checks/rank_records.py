@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -28,25 +29,60 @@ def named_tensors(record: TrainingRecord) -> dict[str, Tensor]:
 
 
 @contextlib.contextmanager
-def record_rank_training(model: nn.Module) -> Iterator[tuple[TrainingRecord, list[list[list[Any]]]]]:
-    """Record the training of a rank's model, and the collectives before each update and after the last one.
+def record_rank_training(
+    model: nn.Module, others: Sequence[nn.Module] = ()
+) -> Iterator[tuple[TrainingRecord, list[list[list[Any]]]]]:
+    """Record the training of a rank's model, and the collectives before each of its updates and after the last one.
 
     Args:
         model: The module itself, also where a wrapper is what the learner calls.
+        others: Models that are trained in the same block. A collective belongs to the model that was called last.
 
     Yields:
         The record, and a list that holds, once the block has ended, one list of collectives for each of these parts.
     """
     calls: list[list[list[Any]]] = []
     ends: list[int] = []
+    turns: list[tuple[int, bool]] = [(0, True)]  # from which event on, and whether it is this model's turn
     with CollectiveLog() as log, record_training(model) as record:
-        hook = register_optimizer_step_pre_hook(lambda *_: ends.append(len(log.events)))
+
+        def before_update(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+            if _holds(optimizer, model):
+                ends.append(len(log.events))
+
+        def turn_to(is_own: bool) -> Callable[..., None]:
+            return lambda *_: turns.append((len(log.events), is_own))
+
+        hooks = [
+            register_optimizer_step_pre_hook(before_update),
+            model.register_forward_pre_hook(turn_to(True)),
+            *(other.register_forward_pre_hook(turn_to(False)) for other in others),
+        ]
         try:
             yield record, calls
         finally:
-            hook.remove()
-    for start, end in zip([0, *ends], [*ends, len(log.events)], strict=True):
-        calls.append(plain(log.events[start:end]))
+            for hook in hooks:
+                hook.remove()
+    starts = [start for start, _ in turns]
+    for first, end in zip([0, *ends], [*ends, len(log.events)], strict=True):
+        own = [index for index in range(first, end) if turns[bisect_right(starts, index) - 1][1]]
+        calls.append(plain([log.events[index] for index in own]))
+
+
+def _holds(optimizer: torch.optim.Optimizer, model: nn.Module) -> bool:
+    held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    return any(id(parameter) in held for parameter in model.parameters())
+
+
+@contextlib.contextmanager
+def watch_steps(optimizer: torch.optim.Optimizer) -> Iterator[list[bool]]:
+    """Note for each step of any optimizer whether it is that of the given one."""
+    steps: list[bool] = []
+    hook = register_optimizer_step_pre_hook(lambda stepping, *_: steps.append(stepping is optimizer))
+    try:
+        yield steps
+    finally:
+        hook.remove()
 
 
 @contextlib.contextmanager

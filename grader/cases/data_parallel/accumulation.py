@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+_ROWS = (6, 7)  # no size of a group and no number of ranks, so that each factor of a gradient has one cause
+_LEARNING_RATES = (0.02, 0.03)  # not the notebook's, so that an optimizer of the learner's own shows
+
 
 @dataclass(frozen=True)
 class AccumulationCase:
@@ -19,6 +22,7 @@ class AccumulationCase:
         k: How many of a rank make one update.
         rows: Rows of each.
         features: Features of a row.
+        learning_rate: Of SGD.
         seed: Seed of data and weights.
     """
 
@@ -27,6 +31,7 @@ class AccumulationCase:
     k: int
     rows: int
     features: int
+    learning_rate: float
     seed: int
 
     def make_model(self) -> nn.Sequential:
@@ -48,11 +53,12 @@ class AccumulationCase:
 def accumulation_cases(seed: int) -> tuple[AccumulationCase, ...]:
     """Four settings: a short last group on two ranks, a last group of one on three, full groups, fewer than `k`."""
     draw = random.Random(seed)
-    rows, features = draw.randrange(2, 6), draw.randrange(3, 9)
+    rows, features, learning_rate = draw.choice(_ROWS), draw.randrange(3, 9), draw.choice(_LEARNING_RATES)
     k = draw.choice((3, 5))
+    shape = (rows, features, learning_rate)
     return (
-        AccumulationCase(2, 6, 4, rows, features, seed),
-        AccumulationCase(3, 2 * k + 1, k, rows, features, seed + 1),
-        AccumulationCase(4, 4, 2, rows, features, seed + 2),
-        AccumulationCase(2, 2, 3, rows, features, seed + 3),
+        AccumulationCase(2, 6, 4, *shape, seed),
+        AccumulationCase(3, 2 * k + 1, k, *shape, seed + 1),
+        AccumulationCase(4, 4, 2, *shape, seed + 2),
+        AccumulationCase(2, 2, 3, *shape, seed + 3),
     )

@@ -45,18 +45,21 @@ class CallsCase:
 # and others run over; read forwards they make another number of buckets.
 _SIZES, _BUCKET = (3, 1, 6, 2, 2, 5, 1, 4), 5
 _LAST_LARGE, _LAST_LARGE_BUCKET = (2, 1, 1, 2, 1, 9), 3
+# Frozen tensors that come while a bucket is open: one that closed or emptied it would make another number of buckets.
+_PARTLY_FROZEN, _FROZEN = (3, 2, 4, 4, 3, 6, 2, 6, 6, 1, 3), (0, 1, 3, 8)
 
 
 def calls_cases(seed: int) -> tuple[CallsCase, ...]:
-    """Seven settings.
+    """Eight settings.
 
-    A plain update; accumulation without no_sync, with it around backward, and around both; frozen tensors; 16-bit
-    numbers in one bucket; and a last tensor larger than a bucket.
+    A plain update; accumulation without no_sync, with it around backward, and around both; frozen tensors, also with
+    an open bucket; 16-bit numbers in one bucket; and a last tensor larger than a bucket.
     """
     draw = random.Random(seed)
     width, k, other_k = draw.randrange(20, 60), draw.choice((3, 5)), draw.choice((4, 6, 8))
     unit_bytes = 4 * width
     shapes = tuple((size, width) for size in _SIZES)
+    partly_frozen = tuple((size, width) for size in _PARTLY_FROZEN)
     late = tuple((size, width) for size in _LAST_LARGE)
     bucket_bytes, whole = _BUCKET * unit_bytes, sum(_SIZES) * unit_bytes
     return (
@@ -65,6 +68,7 @@ def calls_cases(seed: int) -> tuple[CallsCase, ...]:
         CallsCase(shapes, (), bucket_bytes, other_k, AROUND_BACKWARD),
         CallsCase(shapes, (), bucket_bytes, other_k, AROUND_BOTH),
         CallsCase(shapes, (0, 1, 5), bucket_bytes, k, AROUND_BACKWARD),
+        CallsCase(partly_frozen, _FROZEN, bucket_bytes, 1, NOWHERE),
         CallsCase(shapes, (), whole, k, AROUND_BOTH, torch.bfloat16),
         CallsCase(late, (), _LAST_LARGE_BUCKET * unit_bytes, other_k, NOWHERE),
     )

@@ -4,33 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.cases.data_parallel import AgreementCase, agreement_cases
+from grader.cases.data_parallel import PLACES, AgreementCase, agreement_cases
+from grader.cases.data_parallel.agreement import EQUAL
+from grader.judges.data_parallel.agreement_causes import (
+    OF_NUMBERS,
+    PARAMETER_NAMES,
+    SMALLEST_DIGEST_BITS,
+    Answer,
+    Sent,
+    explain_answers,
+)
 from grader.judges.data_parallel.reports import Facts, bytes_of, facts_of
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 LARGEST_SHARE = 0.01  # of the bytes of the parameters; two digests of 256 bytes are 0.4 % of the smallest model
 _DIFFERENCES = {
-    "one number": "one number differs by 1",
-    "last number": "the last bias differs in its last bits",
+    "first number": "the first number of all differs",
+    "last number": "the last number of a matrix differs",
+    "last bits": "one number differs in its last bits",
     "swapped": "two numbers of a matrix are swapped",
     "negated": "a matrix has the other sign",
-    "frozen": "a bias of the frozen layer differs",
+    "exchanged": "two matrices are exchanged",
+    "negative zero": "one number is -0, and 0 on the others",
+    "not a number": "one number is NaN, and 0 on the others",
 }
 
 
 def judge_data_parallel_agreement(observation: Observation, seed: int) -> Verdict:
     """Compare the answer of every rank with the truth, and the bytes that it cost."""
     groups = _groups(seed)
-    answers: list[tuple[AgreementCase, list[object]]] = []
+    answers: list[Answer] = []
+    reports = []
     for setting, cases in enumerate(groups):
         facts = facts_of(observation, setting, cases[0].world_size)
+        reports += facts
         for index, case in enumerate(cases):
             verdict = _judge_kind(case, [rank["answers"][index] for rank in facts]) or _judge_change(case, facts, index)
             if verdict:
                 return verdict
-            answers.append((case, [rank["answers"][index] for rank in facts]))
-    return _judge_answers(answers) or _judge_bytes(observation, groups)
+            answers.append(Answer(case, [rank["answers"][index] for rank in facts]))
+    sent = Sent(
+        min(len(calls) for facts in reports for calls in facts["calls"]),
+        max(int(facts["varying_bits"]) for facts in reports),
+        sorted({str(name) for facts in reports for name in facts["salted"]}),
+    )
+    wrong, costs = _judge_answers(answers, sent), _judge_bytes(observation, groups)
+    if wrong and (costs.is_passed or wrong.code not in OF_NUMBERS):
+        return wrong
+    return _judge_digest(sent) or costs
 
 
 def _groups(seed: int) -> list[list[AgreementCase]]:
@@ -43,85 +65,60 @@ def _judge_kind(case: AgreementCase, answers: Sequence[object]) -> Verdict | Non
         if not isinstance(answer, bool):
             code = "returned_none" if answer == "NoneType" else "no_truth_value"
             look_at = "the end of your function: does every rank return its answer?"
+            if code == "no_truth_value":
+                look_at = "what your function returns: bool(...) makes True or False of a number or a tensor of one"
             return Verdict(code, "True or False on every rank", f"{answer} on rank {rank}", look_at)
     return None
 
 
 def _judge_change(case: AgreementCase, facts: Sequence[Facts], index: int) -> Verdict | None:
-    changed = [rank for rank, fact in enumerate(facts) if fact["changed"][index]]
-    if not changed:
-        return None
-    measured = f"other weights on rank {changed[0]} after the call"
-    look_at = "a collective writes into its tensor: which of yours is a parameter?"
-    return Verdict("weights_changed", f"weights as they were ({_describe(case)})", measured, look_at)
+    for part, (code, expected, measured, look_at) in enumerate(_CHANGES):
+        changed = [rank for rank, fact in enumerate(facts) if fact["changed"][index][part]]
+        if changed:
+            return Verdict(code, f"{expected} ({_describe(case)})", f"{measured} on rank {changed[0]}", look_at)
+    return None
 
 
-def _judge_answers(answers: Sequence[tuple[AgreementCase, list[object]]]) -> Verdict | None:
-    for case, seen in answers:
-        if all(answer == case.is_equal for answer in seen):
+_CHANGES = (
+    (
+        "weights_changed",
+        "weights as they were",
+        "other weights after the call",
+        "a collective writes into its tensor: which of yours is a parameter?",
+    ),
+    (
+        "trained_parameters_changed",
+        "frozen and trained parameters as they were",
+        "another requires_grad after the call",
+        "requires_grad_: detach() gives a tensor without a graph, and leaves the model alone",
+    ),
+    (
+        "gradients_changed",
+        "gradients as they were",
+        "another .grad after the call",
+        "a test of weights leaves .grad as it is",
+    ),
+)
+
+
+def _judge_answers(answers: Sequence[Answer], sent: Sent) -> Verdict | None:
+    for answer in answers:
+        if answer.is_right:
             continue
+        case, seen = answer
         expected = f"{case.is_equal} on each of {case.world_size} ranks: {_describe(case)}"
         measured = f"{', '.join(map(str, seen))} on ranks 0 to {case.world_size - 1}"
-        code, look_at = _explain(answers)
+        code, look_at = explain_answers(answers, sent)
         return Verdict(code, expected, measured, look_at)
     return None
 
 
-def _explain(answers: Sequence[tuple[AgreementCase, list[object]]]) -> tuple[str, str]:
-    flat = [answer for _, seen in answers for answer in seen]
-    different = [(case, seen) for case, seen in answers if not case.is_equal]
-    if all(flat):
-        return "always_true", "what your function compares: does anything of another rank reach it?"
-    if not any(flat):
-        return "always_false", "equal ranks: what differs between two digests of the same weights?"
-    if not all(all(seen) for case, seen in answers if case.is_equal):
-        return "equal_ranks_doubted", "equal ranks: what differs between two digests of the same weights?"
-    missed = {case.kind for case, seen in different if all(seen)}
-    told = {case.kind for case, seen in different if not any(seen)}
-    some = [(case, seen) for case, seen in different if any(seen) and not all(seen)]
-    if some and all(seen[0] for _, seen in some):
-        return "rank_zero_not_told", "rank 0 compares itself with itself: who tells it what the others found?"
-    if some and all(seen == [rank not in (0, case.odd_rank) for rank in range(case.world_size)] for case, seen in some):
-        return "only_the_two_know", "the ranks between: who tells them what the others found?"
-    if some:
-        return "ranks_answer_differently", "the answer has to be the same on every rank: who tells whom?"
-    for kinds, code, look_at in _KNOWN:
-        if missed == kinds:
-            return code, look_at
-    names = ", ".join(_DIFFERENCES[kind] for kind in sorted(missed))
-    return "differences_missed", f"differences that your digest does not show: {names or len(told)}"
-
-
-_KNOWN = (
-    (
-        {"swapped", "last number"},
-        "sum_compared",
-        "a sum keeps its value when two numbers are swapped, and rounds small ones away",
-    ),
-    (
-        {"swapped"},
-        "order_forgotten",
-        "a sum, or another value that forgets the order: use one that two numbers cannot swap in",
-    ),
-    (
-        {"swapped", "negated"},
-        "size_compared",
-        "a norm, or another size: it knows neither signs nor the order of numbers",
-    ),
-    (
-        {"swapped", "negated", "last number"},
-        "size_compared_roughly",
-        "a norm knows neither signs nor the order of numbers, and rounds small differences away",
-    ),
-    ({"last number"}, "tolerance_too_wide", "ranks that agree are equal to the last bit: no tolerance is needed"),
-    ({"frozen"}, "frozen_left_out", "frozen parameters are weights too: do the ranks agree on them?"),
-    ({"frozen", "last number"}, "biases_left_out", "biases are weights too: which parameters enter your digest?"),
-    (
-        {"one number", "last number", "swapped", "negated"},
-        "first_parameters_only",
-        "the last parameters: which of them enter your digest?",
-    ),
-)
+def _judge_digest(sent: Sent) -> Verdict | None:
+    if not 0 < sent.varying_bits < SMALLEST_DIGEST_BITS:
+        return None
+    measured = f"{sent.varying_bits} bits that change with the weights"
+    look_at = f"1 of {2**sent.varying_bits:,} other models has the same digest: send more of it"
+    return Verdict("digest_too_short", "a digest of 32 bits or more", measured, look_at)
 
 
 def _judge_bytes(observation: Observation, groups: list[list[AgreementCase]]) -> Verdict:
@@ -141,4 +138,7 @@ def _judge_bytes(observation: Observation, groups: list[list[AgreementCase]]) ->
 
 
 def _describe(case: AgreementCase) -> str:
-    return "all ranks are equal" if case.is_equal else f"on rank {case.odd_rank}, {_DIFFERENCES[case.kind]}"
+    if case.is_equal:
+        return "all ranks are equal" if case.kind == EQUAL else "all ranks are equal, and hold a NaN"
+    difference = _DIFFERENCES.get(case.kind) or f"one number of {PARAMETER_NAMES[PLACES[case.kind][0]]} differs"
+    return f"on rank {case.odd_rank}, {difference}"

@@ -20,6 +20,9 @@ from grader.verdict import PASSED, Verdict
 
 LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
+    "accelerate_divided_by_one": (
+        "accelerator.backward divides by gradient_accumulation_steps, which is 1 here: who divides by k?"
+    ),
     "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
     "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
     "accelerate_accumulate_not_used": "where accelerator.accumulate(model) stands: it makes k micro-batches one update",
@@ -134,9 +137,20 @@ def _judge_traffic(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict 
         if sum(large) > gradient_bytes:
             expected = f"the gradients all-reduced once for each update, {gradient_bytes:,} bytes"
             measured = f"{sum(large):,} bytes for update {update + 1}"
-            look_at = "the k micro-batches of an update: what tells Accelerate that they belong together?"
-            return Verdict(f"{form}_synchronised_each_time", expected, measured, look_at)
+            code, look_at = _explain_traffic(facts, form)
+            return Verdict(f"{form}_{code}", expected, measured, look_at)
     return None
+
+
+def _explain_traffic(facts: Facts, form: str) -> tuple[str, str]:
+    """Explain gradients that were all-reduced more than once for an update."""
+    if form == "accelerate" and facts["library"]["accumulate"]:
+        look_at = "accumulate is entered: is the prepared model its argument, and does the forward stand inside?"
+        return "accumulate_without_effect", look_at
+    look_at = "without accumulate(model) or no_sync(model), every backward of the prepared model all-reduces"
+    if form == "trainer":
+        look_at = "gradient_accumulation_steps: the Trainer's own loop all-reduces once for so many micro-batches"
+    return "synchronised_each_time", look_at
 
 
 def _name_cause(case: ParallelFormsCase, verdict: Verdict, facts: Facts) -> Verdict:
@@ -145,6 +159,9 @@ def _name_cause(case: ParallelFormsCase, verdict: Verdict, facts: Facts) -> Verd
         return replace(verdict, code="accumulate_not_used")
     if verdict.code == "update_every_micro_batch" and facts["library"]["accumulate"][0] != case.k:
         return replace(verdict, code="without_steps")
+    backwards: Sequence[int] = facts["library"]["backward"]
+    if verdict.code == "gradient_not_averaged" and backwards and set(backwards) == {1}:
+        return replace(verdict, code="divided_by_one")
     if verdict.measured.startswith(f"exactly {case.world_size * case.k} times"):
         return replace(verdict, code="summed_over_all" if case.k > 1 else "summed_over_ranks")
     return verdict
