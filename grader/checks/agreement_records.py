@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from grader.ranks.collectives import CollectiveLog
 
-LARGEST_PAYLOAD = 4096  # bytes that are kept of one call: a digest is smaller
+LARGEST_PAYLOAD = 4096  # bytes that are kept of one collective: a digest is smaller
 
 
 class PayloadLog(CollectiveLog):  # type: ignore[no-untyped-call]
@@ -20,17 +20,16 @@ class PayloadLog(CollectiveLog):  # type: ignore[no-untyped-call]
 
     def __init__(self) -> None:
         super().__init__()
-        self.payload = b""
+        self.payloads: list[bytes] = []
 
     def __torch_dispatch__(
         self, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:
         """Run an operator; of a collective one, keep what goes in."""
         if function.namespace == "c10d":
-            for tensor in _tensors(arguments):
-                if len(self.payload) < LARGEST_PAYLOAD and tensor.numel():
-                    flat = tensor.detach().contiguous().flatten()[:LARGEST_PAYLOAD]
-                    self.payload += flat.view(torch.uint8).numpy().tobytes()
+            parts = [tensor.detach().contiguous().flatten()[:LARGEST_PAYLOAD] for tensor in _tensors(arguments)]
+            payload = b"".join(part.view(torch.uint8).numpy().tobytes() for part in parts if part.numel())
+            self.payloads.append(payload[:LARGEST_PAYLOAD])
         return super().__torch_dispatch__(function, types, arguments, options)
 
 
@@ -40,7 +39,12 @@ def _tensors(value: Any) -> list[Tensor]:
     return [tensor for part in value for tensor in _tensors(part)] if isinstance(value, list | tuple) else []
 
 
-def varying_bits(payloads: Sequence[bytes]) -> int:
+def varying_bits(calls: Sequence[Sequence[bytes]]) -> int:
+    """Count the bits of a collective that are not the same in all calls; of several collectives, the most."""
+    return max((_varying(payloads) for payloads in zip(*calls, strict=False)), default=0)
+
+
+def _varying(payloads: Sequence[bytes]) -> int:
     """Count the bits that are not the same in all payloads, as far as the shortest goes."""
     size = min((len(payload) for payload in payloads), default=0)
     first, *others = [int.from_bytes(payload[:size], "little") for payload in payloads] or [0]

@@ -39,7 +39,7 @@ def observe_hooks(rank: int, answer: Callable[..., Any], seed: int, number: int)
     case = hooks_cases(seed)[number]
     model, functions = case.make_model(rank), _functions_of_torch()
     shapes = _shapes_of(model)
-    with watch_ddp() as made, defer_asynchronous_calls() as waiting, end_lonely_waits():
+    with end_lonely_waits(), watch_ddp() as made, defer_asynchronous_calls() as waiting:
         answer(model)
         facts = _hooks_of(model) | {"replaced": _replaced(functions), "parameters_changed": _shapes_of(model) != shapes}
         optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=LEARNING_RATE)
@@ -88,12 +88,12 @@ def observe_accumulation(rank: int, world_size: int, answer: Callable[..., Any],
     model = DistributedDataParallel(case.make_model())
     optimizer = torch.optim.SGD(model.parameters(), lr=case.learning_rate)
     with (
+        end_lonely_waits(),
         record_rank_training(model.module) as (record, calls),
         watch_rows(model.module, [inputs for inputs, _ in kept]) as seen,
         watch_no_sync(model) as facts,
         watch_steps(optimizer) as steps,
         watch_ddp() as made,
-        end_lonely_waits(),
     ):
         answer(model, optimizer, micro_batches, case.k, rank, world_size)
     facts |= record.facts() | {"calls": calls, "seen": seen, "ddp_made": len(made)}
@@ -122,10 +122,10 @@ def observe_agreement(rank: int, world_size: int, answer: Callable[..., Any], se
             continue
         model = case.make_model(rank)
         before = state_of(model)
-        with PayloadLog() as log, end_lonely_waits():
+        with end_lonely_waits(), PayloadLog() as log:
             answers.append(described(answer(model)))
         calls.append(plain(log.events))
-        payloads.append(log.payload)
+        payloads.append(log.payloads)
         changed.append([one != other for one, other in zip(before, state_of(model), strict=True)])
     facts = {"answers": answers, "calls": calls, "changed": changed, "salted": sorted(set(salted))}
     return {"facts": facts | {"varying_bits": varying_bits(payloads)}, "tensors": {}}

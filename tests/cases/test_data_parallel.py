@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from grader.cases.data_parallel import (
+    PLACES,
     accumulation_cases,
     agreement_cases,
     calls_cases,
@@ -54,12 +55,37 @@ def test_parameters_of_a_prediction_have_no_values(seed: int) -> None:
 def test_one_rank_differs_in_what_its_case_says(seed: int) -> None:
     for case in agreement_cases(seed):
         models = [case.make_model(rank) for rank in range(case.world_size)]
-        vectors = [torch.nn.utils.parameters_to_vector(model.parameters()).detach() for model in models]
-        odd = [rank for rank, vector in enumerate(vectors) if not torch.equal(vector, vectors[0])]
+        vectors = [
+            torch.nn.utils.parameters_to_vector(model.parameters()).detach().view(torch.int32) for model in models
+        ]
+        other = vectors[case.odd_rank - 1]  # of the last rank, if the first is the odd one
+        odd = [rank for rank, vector in enumerate(vectors) if not torch.equal(vector, other)]
         assert odd == ([] if case.is_equal else [case.odd_rank])
         if case.kind == "swapped":
-            sums = [vector.double().sort().values for vector in vectors]
-            assert torch.equal(sums[0], sums[case.odd_rank])
+            sums = [vector.sort().values for vector in vectors]
+            assert torch.equal(sums[case.odd_rank - 1], sums[case.odd_rank])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_parameter_alone_and_each_rank_of_three_differs_once(seed: int) -> None:
+    cases = agreement_cases(seed)
+    assert {case.kind for case in cases if not case.is_equal} == set(PLACES)
+    assert {case.odd_rank for case in cases if case.world_size == 3 and not case.is_equal} == {0, 1, 2}
+    for case in cases:
+        if case.kind not in PLACES:
+            continue
+        pairs = zip(
+            *(case.make_model(rank).parameters() for rank in (case.odd_rank, (case.odd_rank + 1) % 2)), strict=True
+        )
+        bits = [(one.detach().view(torch.int32), other.detach().view(torch.int32)) for one, other in pairs]
+        assert [place for place, pair in enumerate(bits) if not torch.equal(*pair)] == list(PLACES[case.kind])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_factors_of_a_gradient_have_one_cause(seed: int) -> None:
+    for case in accumulation_cases(seed):
+        assert case.rows not in (case.world_size, case.k, case.micro_batches % case.k, case.learning_rate)
+        assert case.learning_rate not in (0.1, 0.01, 0.001)
 
 
 def test_a_batch_is_shared_out_evenly() -> None:

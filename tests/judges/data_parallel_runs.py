@@ -8,9 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.cases.data_parallel import LEARNING_RATE, AccumulationCase, HooksCase, accumulation_cases, hooks_cases
+from grader.cases.data_parallel import AccumulationCase, HooksCase, accumulation_cases, hooks_cases
 from grader.judges.data_parallel.accumulation import _own, _reference
-from grader.judges.data_parallel.hooks import Update, right_updates
+from grader.judges.data_parallel.hook_causes import Update
+from grader.judges.data_parallel.hooks import right_updates
 from grader.judges.data_parallel.traffic import group_sizes, trained_bytes
 from grader.observation import Observation, decode_observation, encode_observation
 
@@ -41,7 +42,9 @@ def hooks_run(
     settings, tensors = [], {}
     for number, case in enumerate(hooks_cases(seed)):
         updates = right_updates(case)
-        common = {"calls": [calls(case)] * len(updates), "ddp_made": 0, "unwaited": 0}
+        hooked = [parameter.requires_grad for parameter in case.make_model(0).parameters()]
+        common = {"calls": [calls(case)] * len(updates), "ddp_made": 0, "unwaited": 0, "hooked": hooked}
+        common |= {"module_hooks": False, "replaced": [], "parameters_changed": False}
         settings.append([common | facts for _ in range(case.world_size)])
         for rank in range(case.world_size):
             tensors[f"{number}.{rank}.weights.0"] = start(case, rank)
@@ -85,7 +88,7 @@ def epoch_run(
                     f"{number}.{rank}.gradient.{update}": seen,
                     f"{number}.{rank}.weights.{update}": weights,
                 }
-                weights, first = weights - LEARNING_RATE * seen, first + size
+                weights, first = weights - case.learning_rate * seen, first + size
                 events += ["forward", "backward"] * size + ["update"]
             tensors[f"{number}.{rank}.weights.{len(groups)}"] = weights
             own = range(rank, case.world_size * case.micro_batches, case.world_size)
@@ -93,6 +96,7 @@ def epoch_run(
             flags = [index + 1 == size for size in groups for index in range(size)]
             calls = [[["all_reduce", gradient_bytes]] * reduced(size) for size in groups]
             common = {"events": events, "forward_rows": [case.rows] * len(ran), "seen": [[index] for index in ran]}
+            common |= {"ddp_made": 0, "other_steps": 0, "list_changed": False}
             ranks.append(common | {"calls": [*calls, []], "is_synchronised": flags, "no_sync_entered": 1} | facts)
         settings.append(ranks)
     return sent(Observation({"settings": settings}, tensors))

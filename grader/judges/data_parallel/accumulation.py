@@ -29,7 +29,7 @@ def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
     ]
     for number, case in enumerate(cases):
         reports = facts_of(observation, number, case.world_size)
-        verdict = judge_rows(case, reports) or _judge_optimizer(reports)
+        verdict = judge_rows(case, reports) or _judge_given(reports)
         if verdict:
             return verdict
         for rank, facts in enumerate(reports):
@@ -38,9 +38,6 @@ def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
             if verdict:
                 verdict = name_places(verdict, cases, places)
                 return name_silence(_name_loss(verdict, case, tensors), facts, case)
-        if any(facts["list_changed"] for facts in reports):
-            look_at = "clear(), pop(), or a line that writes into a tensor of the list: a slice is a list of your own"
-            return Verdict("micro_batches_changed", "micro_batches as they were", "another list", look_at)
         updates += len(_reference(case).boundaries)
     measured = f"{updates} updates on 2, 3 and 4 ranks, each with the gradient of its large batch on every rank"
     return Verdict(PASSED, "the gradient of the large batch at every update", measured)
@@ -80,11 +77,15 @@ def _groups(reference: Reference, tensors: Mapping[str, Tensor]) -> Iterator[tup
         start = end
 
 
-def _judge_optimizer(reports: Sequence[Facts]) -> Verdict | None:
-    if not any(facts["other_steps"] for facts in reports):
-        return None
-    look_at = "the optimizer that your function is given: it makes the updates, with its own learning rate"
-    return Verdict("own_optimizer", "steps of the given optimizer alone", "a step of another one", look_at)
+def _judge_given(reports: Sequence[Facts]) -> Verdict | None:
+    """Judge what became of the optimizer and the list that the function was given."""
+    if any(facts["other_steps"] for facts in reports):
+        look_at = "the optimizer that your function is given: it makes the updates, with its own learning rate"
+        return Verdict("own_optimizer", "steps of the given optimizer alone", "a step of another one", look_at)
+    if any(facts["list_changed"] for facts in reports):
+        look_at = "clear(), pop(), or a line that writes into a tensor of the list: a slice is a list of your own"
+        return Verdict("micro_batches_changed", "micro_batches as they were", "another list", look_at)
+    return None
 
 
 def _name_loss(verdict: Verdict, case: AccumulationCase, tensors: Mapping[str, Tensor]) -> Verdict:

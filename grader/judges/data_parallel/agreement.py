@@ -102,15 +102,14 @@ _CHANGES = (
 
 
 def _judge_answers(answers: Sequence[Answer], sent: Sent) -> Verdict | None:
-    for answer in answers:
-        if answer.is_right:
-            continue
-        case, seen = answer
-        expected = f"{case.is_equal} on each of {case.world_size} ranks: {_describe(case)}"
-        measured = f"{', '.join(map(str, seen))} on ranks 0 to {case.world_size - 1}"
-        code, look_at = explain_answers(answers, sent)
-        return Verdict(code, expected, measured, look_at)
-    return None
+    wrong = [answer for answer in answers if not answer.is_right]
+    if not wrong:
+        return None
+    case, seen = min(wrong, key=lambda answer: answer.has_nan)  # the first without a NaN, if there is one
+    expected = f"{case.is_equal} on each of {case.world_size} ranks: {_describe(case)}"
+    measured = f"{', '.join(map(str, seen))} on ranks 0 to {case.world_size - 1}"
+    code, look_at = explain_answers(answers, sent)
+    return Verdict(code, expected, measured, look_at)
 
 
 def _judge_digest(sent: Sent) -> Verdict | None:

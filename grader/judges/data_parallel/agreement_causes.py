@@ -12,7 +12,12 @@ SMALLEST_DIGEST_BITS = 24  # 32 are asked for; a float32 keeps 24 bits of a whol
 PARAMETER_NAMES = tuple(f"{place}.{name}" for place in range(PARAMETERS // 2) for name in ("weight", "bias"))
 NOT_A_NUMBER = "not a number"
 _LITTLE = {"exchanged", "negative zero", NOT_A_NUMBER}  # what a digest that misses more also misses
-OF_NUMBERS = ("nan_unlike_itself", "nan_compared", "zeros_alike")  # numbers are compared in place of their bits
+OF_NUMBERS = (
+    "weights_as_numbers",
+    "nan_unlike_itself",
+    "nan_compared",
+    "zeros_alike",
+)  # numbers are compared in place of their bits
 
 
 class Answer(NamedTuple):
@@ -25,6 +30,11 @@ class Answer(NamedTuple):
     def is_right(self) -> bool:
         """Whether every rank was right."""
         return all(answer == self.case.is_equal for answer in self.seen)
+
+    @property
+    def has_nan(self) -> bool:
+        """Whether a NaN takes part, which has causes of its own."""
+        return self.case.kind in (EQUAL_WITH_NAN, NOT_A_NUMBER)
 
 
 class Sent(NamedTuple):
@@ -50,9 +60,20 @@ def explain_answers(answers: Sequence[Answer], sent: Sent) -> Cause:
     return (
         _explain_other_answers(without_nan)
         or _explain_left_out_rank(plain, missed)
+        or _explain_numbers(answers, {case.kind for case in missed})
         or _explain_missed({case.kind for case in missed})
         or _explain_nan(answers)
     )
+
+
+def _explain_numbers(answers: Sequence[Answer], missed: set[str]) -> Cause | None:
+    is_doubted = any(not answer.is_right for answer in answers if answer.case.kind == EQUAL_WITH_NAN)
+    if not is_doubted or not missed or not missed <= {"negative zero", NOT_A_NUMBER}:
+        return None
+    look_at = (
+        "calculations lose the sign of 0, and NaN is unlike itself: a digest of the weights' bytes sees both right"
+    )
+    return "weights_as_numbers", look_at
 
 
 def _explain_nan(answers: Sequence[Answer]) -> Cause:

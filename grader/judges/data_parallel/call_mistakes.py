@@ -119,6 +119,11 @@ BACKWARDS = (
         "an update of k micro-batches has k backwards, and no other all-reduce of its gradients",
     ),
     Rule(
+        "backward_alone_adds_one",
+        lambda case: {NOWHERE: case.k, AROUND_BOTH: 1}.get(case.no_sync, case.k + 1),
+        "around backward alone, no_sync changes nothing: the k backwards of the update synchronise, and no other",
+    ),
+    Rule(
         "backward_alone_saves_one",
         lambda case: {NOWHERE: case.k, AROUND_BOTH: 1}.get(case.no_sync, max(1, case.k - 1)),
         "around backward alone, no_sync saves nothing: each forward prepared its backward already",
@@ -203,7 +208,9 @@ BYTE_MISTAKES: tuple[Mistake[CallsCase], ...] = (
         "each bucket holds a part of the gradients, not all of them",
     ),
     Mistake("bytes_divided_by_k", lambda c: predict(c)[1] / c.k, _WHOLE),
+    Mistake("bytes_divided_by_k", lambda c: predict(c)[1] // c.k, _WHOLE),
     Mistake("quiet_bytes_divided_by_k", lambda c: predict(c)[1] / (c.k if c.no_sync == AROUND_BOTH else 1), _WHOLE),
+    Mistake("quiet_bytes_divided_by_k", lambda c: predict(c)[1] // (c.k if c.no_sync == AROUND_BOTH else 1), _WHOLE),
     Mistake("both_ways_counted", lambda c: 2 * predict(c)[1], "what a rank puts in is asked for, not what it moves"),
     Mistake("mebibytes_for_bytes", lambda c: predict(c)[1] / MIB, "the unit: bytes are asked for, not MiB"),
     Mistake("calls_for_bytes", lambda c: predict(c)[0], "the second number: bytes, not all-reduces"),

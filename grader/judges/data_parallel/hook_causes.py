@@ -64,7 +64,8 @@ def explain_by_hooks(case: HooksCase, facts: Facts, number: int) -> tuple[str, s
     trained = [bool(has) for (_, p), has in zip(named, facts["hooked"], strict=True) if p.requires_grad]
     if not all(trained):
         return None
-    if len(set(all_reduces(facts["calls"][number]))) == 1:
+    sizes = all_reduces(facts["calls"][number])
+    if len(sizes) > 1 and len(set(sizes)) == 1:
         look_at = "each parameter has its hook, which is handed that parameter: is it the one that your hook uses?"
         return "hook_of_another_parameter", look_at
     return "hook_leaves_some_out", "each parameter has its hook: what keeps some of them from their all-reduce?"

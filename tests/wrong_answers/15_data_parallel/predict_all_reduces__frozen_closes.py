@@ -1,0 +1,17 @@
+# Source: a walk in which a frozen layer is a border
+# A frozen parameter closes the bucket that is open.
+def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
+    buckets, held, gradient_bytes = 0, 0, 0
+    for parameter in reversed(parameters):
+        if not parameter.requires_grad:
+            buckets, held = buckets + (held > 0), 0
+            continue
+        tensor_bytes = parameter.numel() * parameter.element_size()
+        gradient_bytes += tensor_bytes
+        held += tensor_bytes
+        if held >= bucket_bytes:
+            buckets, held = buckets + 1, 0
+    if held:
+        buckets += 1
+    backwards = 1 if no_sync == "around forward and backward" else k
+    return buckets * backwards, gradient_bytes * backwards

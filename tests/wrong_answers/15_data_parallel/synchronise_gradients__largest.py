@@ -1,0 +1,12 @@
+# Source: dist.ReduceOp.MAX
+# The largest number of the ranks is kept.
+def synchronise_gradients(model) -> None:
+    world_size = dist.get_world_size()
+
+    def average(parameter):
+        dist.all_reduce(parameter.grad, op=dist.ReduceOp.MAX)
+
+    for parameter in model.parameters():
+        dist.broadcast(parameter.detach(), src=0)
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(average)

@@ -1,0 +1,11 @@
+# Source: reduction="sum"
+# The loss is summed over the rows of a micro-batch.
+def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, world_size: int) -> None:
+    own = micro_batches[rank::world_size]
+    for start in range(0, len(own), k):
+        group = own[start : start + k]
+        for index, (inputs, targets) in enumerate(group):
+            with nullcontext() if index + 1 == len(group) else model.no_sync():
+                (F.mse_loss(model(inputs), targets, reduction="sum") / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
