@@ -244,7 +244,7 @@ for bucket_mib in (0.001, 1, None, 25):
     sizes = all_reduces_of(run)  # of four backwards
     buckets, what = len(sizes) // 4, f"buckets of {bucket_mib} MiB" if bucket_mib else "DDP's default"
     time_text = f"backward {max(run.returned) * 1e3:5.1f} ms"
-    print(f"{what:<20} {buckets:>2} all-reduces, the first of {sizes[0] / MIB:6.3f} MiB, {time_text}")
+    print(f"{what:<20} all-reduces: {buckets:>2}, the first of {sizes[0] / MIB:6.3f} MiB, {time_text}")
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does a forward decide what a backward does?</summary>
