@@ -65,7 +65,7 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
-    "grader.checks.look_at_ranks": ("look_at_ranks",),
+    "grader.checks.look_at_ranks": ("look_at_ranks", "say_counts"),
     "grader.checks.mixed_precision": (
         "check_accelerate_bf16",
         "check_clipped_updates",
@@ -123,7 +123,7 @@ _HOMES = {
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
     "grader.testbed.transformer": ("make_transformer",),
     "grader.testbed.word_sorter": ("make_word_batches", "make_word_sorter"),
-    "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
+    "grader.units": ("GIB", "KIB", "MIB", "format_bytes", "format_seconds"),
     "grader.verdict": ("CheckFailed",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
