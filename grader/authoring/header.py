@@ -11,8 +11,9 @@ NOTEBOOK = "https://colab.research.google.com/github/{repository}/blob/{branch}/
 PACKAGE = "lean-training{extra} @ git+https://github.com/{repository}@{branch}"
 # Libraries that Colab lacks, by the name under which a lesson imports them, and the extra that brings them.
 EXTRAS = {"bitsandbytes": "eight-bit"}
+SET_UP_TITLE = "# Set-up for Colab: installs the course's checks and meters. Elsewhere this cell does nothing."
 SET_UP = """\
-# Set-up for Colab: installs the course's checks and meters. Elsewhere this cell does nothing.
+{title}
 import subprocess
 import sys
 
@@ -41,4 +42,5 @@ def set_up_cell(address: RepositoryAddress, code: str = "") -> str:
     """
     extras = [extra for name, extra in EXTRAS.items() if re.search(rf"^(?:import|from) {name}\b", code, re.MULTILINE)]
     named = f"[{','.join(extras)}]" if extras else ""
-    return SET_UP.format(package=PACKAGE.format(extra=named, repository=address.repository, branch=address.branch))
+    package = PACKAGE.format(extra=named, repository=address.repository, branch=address.branch)
+    return SET_UP.format(title=SET_UP_TITLE, package=package)
