@@ -5,7 +5,9 @@ The names below are imported on first use, so `import grader` needs neither torc
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from typing import Any
 
 _HOMES = {
@@ -134,6 +136,7 @@ __all__ = sorted(_HOME_OF)
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
+    _watch_cells_once()
     try:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     except ModuleNotFoundError as error:
@@ -141,6 +144,12 @@ def __getattr__(name: str) -> Any:
             raise
         command = "pip install 'lean-training[train]'"
         raise ImportError(f"grader.{name} needs the package {error.name!r}: install it with {command}") from error
+
+
+@functools.cache
+def _watch_cells_once() -> None:
+    if "ipykernel" in sys.modules:
+        importlib.import_module("grader.waiting").watch_cells()
 
 
 def __dir__() -> list[str]:
