@@ -37,6 +37,15 @@ _HOMES = {
         "check_state_bytes",
         "check_state_count",
     ),
+    "grader.checks.collectives": (
+        "check_all_reduce_costs",
+        "check_butterfly_rounds",
+        "check_butterfly_sums",
+        "check_ring_average",
+        "check_ring_shards",
+        "check_ring_sums",
+        "check_ring_traffic",
+    ),
     "grader.checks.gradient_accumulation": (
         "check_accelerate_form",
         "check_accumulated_gradients",
@@ -58,6 +67,7 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
+    "grader.checks.look_at_ranks": ("look_at_ranks", "say_counts"),
     "grader.checks.mixed_precision": (
         "check_accelerate_bf16",
         "check_clipped_updates",
@@ -101,6 +111,8 @@ _HOMES = {
     "grader.meters.saved_tensors": ("measure_saved_tensors",),
     "grader.meters.step_time": ("measure_step_time",),
     "grader.meters.weight_distance": ("measure_weight_distance",),
+    "grader.ranks.run": ("run_ranks",),
+    "grader.ranks.traffic": ("predict_seconds",),
     "grader.testbed.batches": ("make_padded_batch", "make_token_batch"),
     "grader.testbed.bert_large_recipes": ("BERT_LARGE_ROWS", "bert_large_recipe"),
     "grader.testbed.block_codes": ("decode_blocks", "encode_blocks"),
@@ -113,7 +125,7 @@ _HOMES = {
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
     "grader.testbed.transformer": ("make_transformer",),
     "grader.testbed.word_sorter": ("make_word_batches", "make_word_sorter"),
-    "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
+    "grader.units": ("GIB", "KIB", "MIB", "format_bytes", "format_seconds"),
     "grader.verdict": ("CheckFailed",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -12,7 +12,7 @@ from .lesson import Lesson
 from .notebook import stub_source
 
 SOLUTION, UNTOUCHED, ALONE = "solution", "untouched", "alone unsolved"
-ANSWER_LIMIT_SECONDS, LESSON_LIMIT_SECONDS = 60, 300
+ANSWER_LIMIT_SECONDS, LESSON_LIMIT_SECONDS = 120, 300  # an answer on ranks starts processes of its own
 FRESH_SEED = (("LEAN_TRAINING_SEED", "20011"),)  # a case that no answer was written for, as a class is graded on
 HARD_CODED = "hard_coded"  # right on the visible case by definition, so it runs on the fresh one
 

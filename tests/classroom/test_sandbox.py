@@ -251,6 +251,25 @@ print(done.stdout, done.stderr)
     assert not [line for line in command_lines() if name in line]
 
 
+def test_run_ranks_works_in_a_class_and_leaves_no_process(level: str) -> None:
+    if level == LANDLOCK:
+        pytest.skip("this level has no loopback; such exercises are not gradable at it")
+    meet = """
+from grader import run_ranks
+
+def meet(rank, world_size, send, receive):
+    import torch
+    send(torch.tensor([rank]), (rank + 1) % world_size)
+    return int(receive((rank - 1) % world_size))
+"""
+    stay = "def stay(rank):\n    import time\n    time.sleep(60)\n\nrun_ranks(stay, 2)"
+    execution = run(level, meet, "print(run_ranks(meet, 4).returned)", stay, limits=Limits(12, 60))
+    assert printed(execution, 1) == "[3, 0, 1, 2]"
+    assert states(execution)[2] == "timeout"
+    assert not [line for line in command_lines() if "grader.ranks" in line]
+    assert_nothing_left(kernel_server()._process.pid)
+
+
 def test_a_level_that_does_not_hold_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     visible = choice.visible_paths
     monkeypatch.setattr(choice, "visible_paths", lambda readable=(): (*visible(readable), "/tmp"))

@@ -1,0 +1,743 @@
+# %% [markdown]
+# # 14. Collectives
+#
+# You add up tensors of several processes in four ways, count what each way sends, and say which one is fastest when.
+#
+# 60 min (estimated) · CPU is enough · after lesson 08
+
+# %% [markdown]
+# **You will be able to**
+# - predict the rounds and the bytes of four all-reduces;
+# - complete the butterfly, which needs the fewest rounds;
+# - write the ring, where no rank sends two tensors, however many ranks there are.
+
+# %% tags=["given"]
+import time
+
+import torch
+import torch.distributed as dist
+
+from grader import (
+    MIB,
+    check_all_reduce_costs,
+    format_bytes,
+    format_seconds,
+    look,
+    look_at_ranks,
+    predict_seconds,
+    run_ranks,
+    say_counts,
+)
+
+print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Four micro-batches of one size make a batch. How do you get its gradient from theirs?</summary>
+# The mean of their four gradients: each loss is divided by 4, and the gradients add up.
+# </details>
+# <details><summary>Which rule lets AdamW hide a gradient that is 4 times too large?</summary>
+# It divides the mean of gradients by the root of their mean square. A constant factor cancels.
+# </details>
+
+# %% [markdown]
+# **The problem.** Eight devices hold the same DistilBERT. Each reads other examples. So each has a gradient of its
+# own: 65,783,042 numbers, 250.9 MiB.
+#
+# Before the update, each device needs the sum of all eight. One device can collect them and send the sum back. It then
+# sends seven copies, 1.7 GiB, and the others wait. How few bytes can a device send, and how few times must it wait?
+
+# %% [markdown]
+# ## Processes that talk
+#
+# A **rank** is a process with a number, from 0 to `world_size - 1`. `run_ranks(function, world_size)` runs a function
+# in real processes of this machine. It fills in the parameters that a function names:
+#
+# | parameter | is |
+# |---|---|
+# | `rank`, `world_size` | the number of this process, and how many there are |
+# | `send(tensor, destination)` | sends a copy, and goes on at once |
+# | `receive(source)` | waits for the next tensor of that rank, and returns it |
+#
+# Ranks share no memory. What a function uses goes to them in a file: imports, other functions, plain numbers. A
+# tensor, a model or a lambda of the notebook cannot go there. Hand a tensor over as an argument, or make it in the
+# function.
+
+
+# %%
+def pass_to_the_right(rank, world_size, send, receive):
+    send(torch.tensor([rank]), (rank + 1) % world_size)
+    received = receive((rank - 1) % world_size)
+    print(f"received {received.item()}")
+
+
+run = run_ranks(pass_to_the_right, 4)
+print(run)
+
+# %% [markdown]
+# The table counts real messages. The file `ranks/pass_to_the_right.py`, which now stands beside this notebook, is what
+# the four processes imported.
+#
+# All four messages were under way together. That is one **round**: in a round each rank can send one message and
+# receive one, all side by side.
+
+# %% [markdown]
+# ## All-reduce, the naive way
+#
+# An **all-reduce** gives every rank the sum of the tensors of all ranks. The naive way goes through rank 0. It is
+# worked.
+
+
+# %% tags=["given"]
+def all_reduce_naive(tensor, rank, world_size, send, receive):
+    if rank > 0:
+        send(tensor, 0)
+        return receive(0)
+    total = tensor.clone()
+    for other in range(1, world_size):
+        total += receive(other)
+    for other in range(1, world_size):
+        send(total, other)
+    return total
+
+
+def add_up(rank, world_size, send, receive, all_reduce, elements):
+    """Rank r gives 16**r in each element."""
+    tensor = torch.full((elements,), 16.0**rank, dtype=torch.float64)
+    return all_reduce(tensor, rank, world_size, send, receive)
+
+
+# %%
+run = run_ranks(add_up, 4, all_reduce=all_reduce_naive, elements=1024)
+for rank, total in enumerate(run.returned):
+    print(f"rank {rank} has", ", ".join(f"{int(number):#x}" for number in total.unique()))
+print(run)
+
+# %% [markdown]
+# Rank `r` gives `16**r`. So hexadecimal digit `r` of a sum, from the right, counts rank `r`. In `0x1111` each of four
+# ranks is counted once. A digit 0 is a rank that is missing, a digit 2 one that was added twice. The checks speak of
+# such sums.
+#
+# Rank 0 receives one message in a round. It needs three rounds to hear from three ranks, and three to tell them.
+
+# %% [markdown]
+# ## Predict: rounds and bytes
+#
+# | all-reduce | how |
+# |---|---|
+# | naive | all send to rank 0; rank 0 adds up, and sends the sum to each |
+# | tree | pairs add up into one of them, then pairs of these, until rank 0 has it; back down the same tree |
+# | butterfly | each rank swaps what it holds with a partner 1 away, then 2 away, then 4 away, and so on; both add |
+# | ring | a tensor is cut into N chunks; in each round each rank sends one chunk to its right neighbour |
+
+# %% [markdown]
+# In the ring, chunks are added up on their way first. A chunk is finished when all N ranks are in it. Then each
+# finished chunk goes round once more, so that all ranks get it.
+
+# %% [markdown]
+# **Exercise.** Predict what each of them costs.
+#
+# *Contract.* Return two numbers: the rounds, and the bytes that the rank sends that sends **most**. Every tensor has
+# `tensor_bytes`. The tree also takes a number of ranks that is no power of two. A rank without partner then waits. The
+# butterfly is asked for powers of two only. In the ring, a chunk is 1 / N of the tensor: do not round its bytes. It is
+# judged on numbers of ranks that are not shown here.
+
+
+# %% exercise="predict_all_reduce"
+def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tuple[int, float]:
+    """Rounds of an all-reduce, and bytes sent by its busiest rank.
+
+    Args:
+        algorithm: "naive", "tree", "butterfly" or "ring".
+        world_size: Number of ranks, 2 or more.
+        tensor_bytes: Bytes of the tensor on each rank.
+
+    Returns:
+        Rounds, then bytes.
+    """
+    ### BEGIN SOLUTION
+    others, levels = world_size - 1, (world_size - 1).bit_length()
+    rounds = {"naive": 2 * others, "tree": 2 * levels, "butterfly": levels, "ring": 2 * others}
+    tensors = {"naive": others, "tree": levels, "butterfly": levels, "ring": 2 * others / world_size}
+    return rounds[algorithm], tensors[algorithm] * tensor_bytes
+    ### END SOLUTION
+
+
+# %%
+look(predict_all_reduce, "naive", 4, 8192)
+
+# %% check="check_all_reduce_costs" points=2
+check_all_reduce_costs(predict_all_reduce)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: draw four ranks as four columns. Draw one arrow for each message, and one row for each round.<br>
+# Then: how many sums are left after each round of the tree? How many ranks are in what a rank holds, after each round
+# of the butterfly? How often does one chunk of the ring move?
+# </details>
+
+# %% [markdown]
+# **Run.** The tree is worked too. `distance` doubles on the way up. On the way down it is halved.
+
+
+# %% tags=["given"]
+def all_reduce_tree(tensor, rank, world_size, send, receive):
+    total, distance = tensor.clone(), 1
+    while distance < world_size and rank % (2 * distance) == 0:
+        if rank + distance < world_size:
+            total += receive(rank + distance)
+        distance *= 2
+    if rank > 0:
+        send(total, rank - distance)
+        total = receive(rank - distance)
+    while distance > 1:
+        distance //= 2
+        if rank + distance < world_size:
+            send(total, rank + distance)
+    return total
+
+
+# %%
+def report(name, all_reduce, world_size=8, elements=1024):
+    """Run an all-reduce, and print the sum, the rounds and the bytes beside the prediction."""
+    run = look_at_ranks(add_up, world_size, all_reduce=all_reduce, elements=elements)
+    if run:
+        most = max(one.sent_bytes for one in run.traffic)
+        print(f"{name:<10} {say_counts(run.returned)}: {run.rounds} rounds, {most} bytes")
+        print(f"{'':<10} predicted: {look(predict_all_reduce, name, world_size, 8 * elements)}")
+    return run
+
+
+runs = {"naive": report("naive", all_reduce_naive), "tree": report("tree", all_reduce_tree)}
+
+# %% [markdown]
+# **Investigate.** S is the bytes of one tensor, N the number of ranks. The last column is for N = 8.
+#
+# | | rounds | the busiest rank sends | N = 8 |
+# |---|---|---|---|
+# | naive | 2 (N - 1) | (N - 1) S | 14 rounds, 7 S |
+# | tree | 2 log2 N | S log2 N | 6 rounds, 3 S |
+# | butterfly | log2 N | S log2 N | 3 rounds, 3 S |
+# | ring | 2 (N - 1) | 2 (N - 1) / N S | 14 rounds, 1.75 S |
+#
+# The logarithm is rounded up where N is no power of two. In words: *the tree and the butterfly need few rounds, since
+# what a sum holds doubles; the ring sends little, since it cuts the tensor.*
+
+# %% [markdown]
+# **Names.** The butterfly is also called *recursive doubling*. A sum on one rank is a *reduce*, the way back a
+# *broadcast*. All operations of all ranks together are *collectives*; `send` and `receive` are *point to point*.
+#
+# **Modify.** Run the tree on 5 ranks. Before you do: more rounds than on 8, fewer, or as many?
+
+# %%
+run_of_five = report("tree", all_reduce_tree, world_size=5)
+
+# %% [markdown]
+# As many: 6. Rank 4 has no partner in the first two rounds. It needs the third one, as rank 4 of eight does.
+#
+# <details><summary>Explain in one sentence: why is the busiest rank what counts?</summary>
+# An all-reduce ends when the last rank has the sum, so the rank with the most work sets the time.
+# </details>
+
+# %% [markdown]
+# ## Complete: the butterfly
+#
+# In the tree, half of the ranks at least send nothing in a round. In the butterfly all of them send in each round:
+# partners swap what they hold, and both add. After a round at distances 1, 2 and 4, a rank holds the sum of 2, 4 and 8
+# ranks.
+#
+# The partner at distance `d` is `rank ^ d`, where `^` is Python's exclusive or: it flips one bit of the number. So
+# partners are mutual: `5 ^ 4` is 1, and `1 ^ 4` is 5.
+
+# %% tags=["given"]
+from grader import check_butterfly_rounds, check_butterfly_sums
+
+# %% [markdown]
+# **Exercise.** Complete the butterfly.
+#
+# *Contract.* Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape. A
+# rank sends the whole of what it holds, once to each partner, and receives once from each: log2 N rounds. Distances
+# may come in any order. For a number of ranks that is no power of two, each rank raises a `ValueError` and sends
+# nothing; that line is there. By hand: `send` and `receive` alone. It is judged on 8, 4 and 2 ranks, and on a number
+# that has to be refused.
+
+
+# %% exercise="all_reduce_butterfly"
+def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
+    """Add up the tensors of all ranks by recursive doubling, by hand.
+
+    Args:
+        tensor: This rank's tensor, of any shape.
+        rank: Number of this rank.
+        world_size: Number of ranks, a power of two.
+        send: send(tensor, destination).
+        receive: receive(source) returns a tensor.
+
+    Returns:
+        The sum, a tensor of its own.
+
+    Raises:
+        ValueError: The number of ranks is no power of two.
+    """
+    if world_size & (world_size - 1):
+        raise ValueError(f"{world_size} ranks are no power of two")
+    total = tensor.clone()
+    ### BEGIN SOLUTION
+    distance = 1
+    while distance < world_size:
+        send(total, rank ^ distance)
+        total += receive(rank ^ distance)
+        distance *= 2
+    ### END SOLUTION
+    return total
+
+
+# %%
+runs["butterfly"] = report("butterfly", all_reduce_butterfly)
+
+# %% check="check_butterfly_sums" points=2 tags=["needs-loopback"]
+check_butterfly_sums(all_reduce_butterfly)
+
+# %% check="check_butterfly_rounds" points=1 tags=["needs-loopback"]
+check_butterfly_rounds(all_reduce_butterfly)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write the three partners of rank 0 of eight, and what rank 0 holds after each of them.<br>
+# Then: one round is two lines. Which of them must come first, so that nobody waits for ever?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why do all ranks end with the same bits, although floats round?</summary>
+# Both partners add the same two numbers, and a + b rounds as b + a does.
+# </details>
+
+# %% [markdown]
+# ## Write: the ring
+#
+# Three ranks hold `a`, `b` and `c`, each cut into chunks 0, 1 and 2. Rank `r` begins with its chunk `r`:
+#
+# | | rank 0 | rank 1 | rank 2 |
+# |---|---|---|---|
+# | start | a0 · a1 · a2 | b0 · b1 · b2 | c0 · c1 · c2 |
+# | round 1 | a0 · a1 · **c2+a2** | **a0+b0** · b1 · b2 | c0 · **b1+c1** · c2 |
+# | round 2 | a0 · **b1+c1+a1** · c2+a2 | a0+b0 · b1 · **c2+a2+b2** | **a0+b0+c0** · b1+c1 · c2 |
+#
+# Bold is what came in and was added. After two rounds each rank has one finished chunk. Two more rounds carry finished
+# chunks on. They replace what is there.
+
+# %% tags=["given"]
+from grader import check_ring_sums, check_ring_traffic
+
+# %% [markdown]
+# **Exercise.** Write the ring. The cell is empty but for its contract.
+#
+# *Contract.* Return the sum on every rank, in the shape of `tensor`, with the same bits everywhere. `tensor` stays as
+# it is. It is contiguous and has any shape: its elements need not share out evenly, and may be fewer than the ranks.
+# One rank alone sends nothing, and returns what it has. By hand: `send` and `receive` alone. It is judged on 4 ranks,
+# on an odd number and on 1.
+
+# %% [markdown]
+# *What may be sent.* A rank sends only to `(rank + 1) % world_size` and receives only from `(rank - 1) % world_size`.
+# It sends at most 2 (N - 1) messages, none with more elements than the number of elements over N, rounded up. All
+# messages are received. There are at most 2 (N - 1) rounds: no rank waits for its left neighbour before it sends for
+# the first time.
+
+
+# %% exercise="all_reduce_ring"
+def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
+    """Add up the tensors of all ranks by passing chunks round a ring, by hand.
+
+    Args:
+        tensor: This rank's tensor, contiguous, of any shape.
+        rank: Number of this rank.
+        world_size: Number of ranks, 1 or more.
+        send: send(tensor, destination).
+        receive: receive(source) returns a tensor.
+
+    Returns:
+        The sum, in the shape of `tensor`.
+    """
+    ### BEGIN SOLUTION
+    total = tensor.clone()
+    chunks = total.view(-1).tensor_split(world_size)  # views: what changes them changes the total
+    right, left = (rank + 1) % world_size, (rank - 1) % world_size
+    for step in range(world_size - 1):
+        send(chunks[(rank - step) % world_size], right)
+        chunks[(rank - step - 1) % world_size].add_(receive(left))
+    for step in range(world_size - 1):
+        send(chunks[(rank - step + 1) % world_size], right)
+        chunks[(rank - step) % world_size].copy_(receive(left))
+    return total
+    ### END SOLUTION
+
+
+# %%
+runs["ring"] = report("ring", all_reduce_ring)
+
+# %% check="check_ring_sums" points=2 tags=["needs-loopback"]
+check_ring_sums(all_reduce_ring)
+
+# %% check="check_ring_traffic" points=2 tags=["needs-loopback"]
+check_ring_traffic(all_reduce_ring)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: in the table, which chunk does rank 0 send in round 1, and which one in round 2? Which one does it
+# receive?<br>
+# Then: `torch.Tensor.tensor_split(N)` always gives N chunks, some of them empty if need be; `chunk(N)` may give fewer.
+# Both give views of the tensor.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does a rank of the ring never send two whole tensors?</summary>
+# In each of two halves it sends every chunk but one, so 2 (N - 1) / N of a tensor.
+# </details>
+#
+# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to be told. That makes 2 (N - 1) S
+# for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal [Patarasuk and Yuan].
+
+# %% [markdown]
+# ## Which one is fastest, and when
+#
+# A message of `n` bytes takes `latency + n / bandwidth` seconds. The latency is what an empty message takes. So an
+# all-reduce whose rounds all carry `n` bytes takes `rounds * (latency + n / bandwidth)`.
+#
+# The next cell assumes a latency of 20 microseconds and a bandwidth of 10 GB/s. Before you run it: which way wins for
+# a tensor of 1 KiB, and which one for 256 MiB?
+
+# %%
+from grader import KIB, draw_curves
+
+latency_seconds, bytes_per_second = 20e-6, 10e9
+equal_bytes = 8.8 * latency_seconds * bytes_per_second  # butterfly and ring take equally long, as the text below shows
+shapes = {"naive": (14, 1), "tree": (6, 1), "butterfly": (3, 1), "ring": (14, 1 / 8)}  # rounds, tensors a message
+
+
+def model_seconds(name, tensor_bytes):
+    rounds, tensors = shapes[name]
+    return rounds * (latency_seconds + tensors * tensor_bytes / bytes_per_second)
+
+
+sizes = sorted([equal_bytes, *(2**power for power in range(10, 29, 2))])
+fastest = {size: min(model_seconds(name, size) for name in shapes) for size in sizes}
+draw_curves(
+    sizes,
+    {name: [model_seconds(name, size) / fastest[size] for size in sizes] for name in shapes},
+    title="All-reduce on 8 ranks, by the model",
+    x_label="tensor on each rank",
+    y_label="time / time of the fastest",
+    names=[f"{size / KIB:.0f} KiB" if size < MIB else f"{size / MIB:.3g} MiB" for size in sizes],
+    marks={sizes.index(equal_bytes): "butterfly = ring"},
+)
+
+# %% [markdown]
+# Small tensors pay for rounds: the butterfly wins. Large tensors pay for bytes: the ring wins, and the butterfly takes
+# `3 / 1.75`, which is 1.71 times as long. They are equal where `14 (l + S / 8b) = 3 (l + S / b)`: at `S = 8.8 l b`,
+# here 1.68 MiB, where the figure has its line.
+#
+# The model has a second way in. `predict_seconds` replays the messages that your ranks really sent, with each rank
+# sending one at a time and receiving one at a time. The next cell compares it with the formula.
+
+# %%
+for name, run in runs.items():
+    if run:
+        replayed = predict_seconds(run.traffic, latency_seconds=latency_seconds, bytes_per_second=bytes_per_second)
+        formula = model_seconds(name, 8 * 1024)
+        print(f"{name:<10} messages replayed {replayed * 1e6:8.2f} us   formula {formula * 1e6:8.2f} us")
+
+# %% [markdown]
+# ## The price
+#
+# Last, the clock. The next cells add up 16 bytes and 4 MiB on 4 ranks. They also ask PyTorch: `dist.all_reduce` with
+# gloo, the library that connects processes without GPUs.
+
+
+# %% tags=["given"]
+def all_reduce_gloo(tensor, rank, world_size, send, receive):
+    total = tensor.clone()
+    dist.all_reduce(total)
+    return total
+
+
+def time_all_reduce(rank, world_size, send, receive, all_reduce, sizes):
+    """Return the seconds for tensors of several numbers of elements: of four tries the fastest."""
+    fastest = []
+    for elements in sizes:
+        tensor, seconds = torch.ones(elements), []
+        for _ in range(4):
+            dist.barrier()
+            start = time.perf_counter()
+            all_reduce(tensor, rank, world_size, send, receive)
+            seconds.append(time.perf_counter() - start)
+        fastest.append(min(seconds))
+    return fastest
+
+
+# %%
+by_hand = {"naive": all_reduce_naive, "tree": all_reduce_tree, "butterfly": all_reduce_butterfly}
+for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_gloo}.items():
+    timed = look_at_ranks(time_all_reduce, 4, all_reduce=all_reduce, sizes=[4, MIB])
+    if timed:
+        few, many = (format_seconds(max(of_ranks)) for of_ranks in zip(*timed.returned, strict=True))
+        print(f"{name:<10} {few:>8} for 16 bytes, {many:>8} for {format_bytes(4 * MIB)} on each of 4 ranks")
+
+# %% [markdown]
+# By the model, the ring would be first for 4 MiB: `6 (l + S / 4b)` is 0.75 ms, and the butterfly's `2 (l + S / b)` is
+# 0.88 ms. On your machine the ring may well be last. The times for 16 bytes tell why. They are the price of messages
+# alone: four ranks share the cores, and Python makes each message and waits for it. Compare them with the 0.12 ms of 6
+# rounds in the model. The ring sends 24 messages, the butterfly 8, the other two 6 each.
+#
+# So these times say little about a network, and they change from run to run. Rounds and bytes are exact, and hold
+# everywhere.
+
+# %% [markdown]
+# **What else does a rank pay?** It holds what it receives, and it adds. Which of the four asks least of its busiest
+# rank?
+#
+# | | received at a time | additions on the busiest rank |
+# |---|---|---|
+# | naive | one tensor | N - 1 tensors |
+# | tree | one tensor | log2 N tensors |
+# | butterfly | one tensor | log2 N tensors |
+# | ring | one chunk | (N - 1) / N of a tensor |
+#
+# The ring again: it receives 1 / N of a tensor at a time, and adds less than one tensor, however many ranks there are.
+
+# %% [markdown]
+# ## What libraries choose
+#
+# - **gloo**: `dist.all_reduce` on CPUs. Its default is the ring, at every size.
+# - **NCCL**: GPUs of NVIDIA. It has rings and trees. From the bytes, the number of GPUs and nodes and the links, it
+#   estimates what each would take, and takes the fastest; `NCCL_ALGO` overrules it. Its trees are *double*: two trees,
+#   each for half of the tensor.
+# - **MPICH**, for clusters: recursive doubling for short tensors. For long ones a butterfly that halves what it sends:
+#   first a reduce-scatter, then an all-gather.
+
+# %% [markdown]
+# So NCCL and MPICH choose by the size of the tensor, as the figure does. Gloo has the same answer for all, which is the
+# one for large tensors. That small tensors pay for rounds is also why data parallel training packs many small gradients
+# into one large *bucket* (lesson 15).
+
+# %% [markdown] tags=["further"]
+# ## Further: half a ring
+#
+# The ring has two halves, and each has a name. The first one ends with one finished chunk on each rank: a
+# **reduce-scatter**. The second one gives all chunks to all ranks: an **all-gather**. Each costs (N - 1) / N S.
+#
+# Training with sharded optimizers needs the halves by themselves: a rank that updates only its own share of the
+# weights needs only its own chunk of the gradient. There, rank `r` has to get chunk `r`.
+#
+# <details><summary>In the ring of the table above, which chunk does rank r finish?</summary>
+# Chunk r + 1: rank 0 of three finishes chunk 1, rank 1 chunk 2, and rank 2, the last one, chunk 0.
+# </details>
+
+# %% tags=["given"]
+from grader import check_ring_shards
+
+# %% [markdown]
+# **Exercise.** Write the reduce-scatter.
+#
+# *Contract.* Rank `r` returns chunk `r` of the sum: of `tensor.flatten().tensor_split(world_size)`, so it has one
+# dimension. `tensor` stays as it is. Neighbours and chunks are as in the ring. A rank sends at most N - 1 messages, in
+# at most N - 1 rounds. By hand: `send` and `receive` alone. It is judged on 4 ranks and on an odd number, with uneven
+# chunks too.
+
+
+# %% exercise="reduce_scatter_ring"
+def reduce_scatter_ring(tensor, rank: int, world_size: int, send, receive):
+    """Add up the tensors of all ranks, and keep the chunk of this rank's number, by hand.
+
+    Args:
+        tensor: This rank's tensor, contiguous, of any shape.
+        rank: Number of this rank.
+        world_size: Number of ranks, 2 or more.
+        send: send(tensor, destination).
+        receive: receive(source) returns a tensor.
+
+    Returns:
+        Chunk `rank` of the sum, [elements of the chunk].
+    """
+    ### BEGIN SOLUTION
+    chunks = tensor.flatten().tensor_split(world_size)
+    passing = chunks[(rank - 1) % world_size]
+    for step in range(world_size - 1):
+        send(passing, (rank + 1) % world_size)
+        passing = receive((rank - 1) % world_size) + chunks[(rank - step - 2) % world_size]
+    return passing
+    ### END SOLUTION
+
+
+# %%
+halved = look_at_ranks(add_up, 4, all_reduce=reduce_scatter_ring, elements=1024)
+print(halved or "")
+
+# %% check="check_ring_shards" points=1 tags=["needs-loopback"]
+check_ring_shards(reduce_scatter_ring)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: chunk r has to end on rank r after N - 1 moves to the right. On which rank does it begin?<br>
+# Then: that rank sends it first. Shift all chunk numbers of the first half by the same amount.
+# </details>
+
+# %% [markdown]
+# ## Further: a ring without chunks
+#
+# Here is a ring that passes whole tensors on. It is shorter than yours, and its sums are right. What does it cost on 8
+# ranks?
+
+
+# %%
+def all_reduce_whole(tensor, rank, world_size, send, receive):
+    total, passing = tensor.clone(), tensor
+    for _ in range(world_size - 1):
+        send(passing, (rank + 1) % world_size)
+        passing = receive((rank - 1) % world_size)
+        total += passing
+    return total
+
+
+def add_random(rank, world_size, send, receive, all_reduce):
+    tensor = torch.randn(1000, generator=torch.Generator().manual_seed(rank))
+    return all_reduce(tensor, rank, world_size, send, receive)
+
+
+whole = run_ranks(add_up, 8, all_reduce=all_reduce_whole, elements=1024)
+most = max(one.sent_bytes for one in whole.traffic)
+print(f"{int(whole.returned[0][0]):#x}: {whole.rounds} rounds, {most / (8 * 1024):g} tensors sent by each rank")
+totals = run_ranks(add_random, 8, all_reduce=all_reduce_whole).returned
+print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):.1e} from rank 0")
+
+# %% [markdown]
+# Half of the rounds, but 7 tensors instead of 1.75. And there is a second price: each rank adds in an order of its
+# own, so the sums of two ranks differ in their last bits. Data parallel training relies on equal bits: nothing brings
+# models together again that have drifted apart.
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# This function shall average gradients over a ring. It has four faults.
+#
+# ```python
+# def average_gradients(tensor, rank, world_size, send, receive):
+#     pieces = list(tensor.flatten().split(tensor.numel() // world_size))
+#     following, previous = (rank + 1) % world_size, (rank - 1) % world_size
+#     for i in range(world_size - 1):
+#         send(pieces[(rank - i) % world_size], following)
+#         pieces[(rank - i - 1) % world_size] += receive(previous)
+#     for i in range(world_size - 1):
+#         send(pieces[(rank - i + 1) % world_size], following)
+#         pieces[(rank - i) % world_size] += receive(previous)
+#     return torch.cat(pieces) / len(pieces)
+# ```
+#
+# <details><summary>The four faults</summary>
+# The second loop adds, where it has to replace. The length of a piece is rounded down: 10 elements on 4 ranks become 5
+# pieces, of which the last never travels and the sum is divided by 5; for 3 elements the length is 0. What is returned
+# is flat. And += on a view changes the gradient that was handed over.
+# </details>
+
+# %% tags=["given"]
+from grader import check_ring_average
+
+# %% [markdown]
+# **Exercise.** Repair it.
+#
+# *Contract.* Return the mean of the tensors of all ranks, in the shape of `tensor`. All else is as in the contract of
+# the ring: any shape, fewer elements than ranks, one rank alone, 2 (N - 1) messages of one chunk, and `tensor` as it
+# was.
+
+
+# %% exercise="average_gradients"
+def average_gradients(tensor, rank: int, world_size: int, send, receive):
+    """Average the tensors of all ranks over a ring, by hand.
+
+    Args:
+        tensor: This rank's tensor, contiguous, of any shape.
+        rank: Number of this rank.
+        world_size: Number of ranks, 1 or more.
+        send: send(tensor, destination).
+        receive: receive(source) returns a tensor.
+
+    Returns:
+        The mean, in the shape of `tensor`.
+    """
+    ### BEGIN SOLUTION
+    chunks = list(tensor.flatten().tensor_split(world_size))
+    for step in range(world_size - 1):
+        send(chunks[(rank - step) % world_size], (rank + 1) % world_size)
+        place = (rank - step - 1) % world_size
+        chunks[place] = chunks[place] + receive((rank - 1) % world_size)
+    for step in range(world_size - 1):
+        send(chunks[(rank - step + 1) % world_size], (rank + 1) % world_size)
+        chunks[(rank - step) % world_size] = receive((rank - 1) % world_size)
+    return torch.cat(chunks).view_as(tensor) / world_size
+    ### END SOLUTION
+
+
+# %%
+def try_average(rank, world_size, send, receive, average, shape):
+    """Return N times the mean, its shape, and the tensor as it is afterwards."""
+    tensor = torch.full(shape, 16.0**rank, dtype=torch.float64)
+    mean = average(tensor, rank, world_size, send, receive)
+    return world_size * mean, list(mean.shape), tensor
+
+
+for shape in ([8], [10], [2, 4], [3]):
+    tried = look_at_ranks(try_average, 4, average=average_gradients, shape=shape)
+    if not tried:
+        break
+    means, shapes, afterwards = zip(*tried.returned, strict=True)
+    print(f"{shape!s:<6} of 16**r, averaged: 4 * mean {say_counts(means)}, shape {shapes[0]}")
+    print(f"{'':<6} rank 0 began with 0x1, and its tensor now holds {say_counts(afterwards[:1])}")
+
+# %% check="check_ring_average" points=1 tags=["needs-loopback"]
+check_ring_average(average_gradients)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: run the function as it is printed, with the cell above. Four times the mean should be 0x1111 in each shape.
+# Which digits are larger with 8 elements? What is new with 10, what becomes of [2, 4], and what does rank 0 hold in
+# the end?<br>
+# Then: which operation of PyTorch gives exactly N chunks, and which lines write into what was handed over?
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>How many bytes does each rank of a ring send of S bytes, on 4 ranks and on 1,000?</summary>
+# 1.5 S and 1.998 S.
+# </details>
+# <details><summary>When does a butterfly beat the ring?</summary>
+# When the tensor is small, so that latency counts more than bandwidth.
+# </details>
+# <details><summary>What do a reduce-scatter and an all-gather make together?</summary>
+# An all-reduce.
+# </details>
+#
+# **Takeaway: an all-reduce costs rounds and bytes; the butterfly spares rounds, the ring spares bytes.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 15, data parallel.
+
+# %% [markdown]
+# **Sources**
+# - [Thakur, Rabenseifner and Gropp, MPICH][mpich]: the model; recursive doubling for short tensors, halving for long.
+# - [Patarasuk and Yuan, bandwidth optimal all-reduce][ring]: the ring sends the fewest bytes.
+# - [gloo, allreduce.cc][gloo]: the ring is what an unspecified algorithm means.
+# - [NCCL, NCCL_ALGO][nccl]; [what its choice depends on][choice], and [how it is made][estimate]; [double binary
+#   trees][trees].
+# - *Efficient training and inference*, seminar slides: the four all-reduces in pictures.
+#
+# A published course calls *butterfly* an all-reduce in which each rank sends one chunk to every other rank, and then
+# its sum to every other rank. That is a direct reduce-scatter and all-gather: 1.75 S and 14 rounds on 8 ranks, as in a
+# ring.
+#
+# [mpich]: https://web.cels.anl.gov/~thakur/papers/ijhpca-coll.pdf
+# [ring]: https://doi.org/10.1016/j.jpdc.2008.09.002
+# [gloo]: https://github.com/pytorch/gloo/blob/main/gloo/allreduce.cc
+# [nccl]: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
+# [choice]: https://github.com/NVIDIA/nccl/issues/754
+# [estimate]: https://github.com/NVIDIA/nccl/issues/457
+# [trees]: https://developer.nvidia.com/blog/massively-scale-deep-learning-training-nccl-2-4/

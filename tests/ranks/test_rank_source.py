@@ -1,0 +1,66 @@
+"""The file that the ranks import: what a function of a notebook uses comes with it."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from grader.ranks.source import write_source
+from grader.ranks.worker import load_file
+
+
+def written(cell: dict, name: str, path: Path):
+    write_source({name: cell[name]}, path)
+    return getattr(load_file(path), name)
+
+
+def test_helpers_constants_classes_and_modules_come_along(define, tmp_path: Path) -> None:
+    source = """
+SCALE, LIMIT = 2.0, float("inf")
+
+class Base:
+    def factor(self):
+        return SCALE
+
+class Scaler(Base):
+    def apply(self, value):
+        return helper(value) * self.factor()
+
+def helper(value):
+    return math.sqrt(value) if value < LIMIT else value
+
+def use(value, kind=Scaler):
+    device  # of the notebook
+    return kind().apply(value)
+"""
+    use = written(define(source, math=math, device=torch.device("cpu")), "use", tmp_path / "use.py")
+    assert use(16.0) == 8.0
+
+
+def test_a_local_name_is_not_taken_for_one_of_the_notebook(define, tmp_path: Path) -> None:
+    source = "def use(rows):\n    batch = rows + 1\n    return [batch for batch in range(batch)], rows.real.mean"
+    cell = define(source.replace(", rows.real.mean", ""), batch=torch.ones(3), mean=torch.ones(3))
+    assert written(cell, "use", tmp_path / "use.py")(2) == [0, 1, 2]
+
+
+def test_an_inner_function_brings_what_it_closes_over(define, tmp_path: Path) -> None:
+    cell = define(
+        "def make(width):\n    def inner(value):\n        return value * width\n    return inner\ninner = make(3)"
+    )
+    assert written(cell, "inner", tmp_path / "inner.py")(5) == 15
+
+
+def test_functions_that_call_each_other_and_themselves(define, tmp_path: Path) -> None:
+    source = "def even(n):\n    return n == 0 or odd(n - 1)\n\ndef odd(n):\n    return n > 0 and even(n - 1)"
+    assert written(define(source), "even", tmp_path / "even.py")(6)
+
+
+def test_names_that_clash_and_lambdas_are_refused(define, tmp_path: Path) -> None:
+    first, second = define("def one():\n    return LIMIT", LIMIT=1), define("def two():\n    return LIMIT", LIMIT=2)
+    with pytest.raises(TypeError, match="mean different things by the name 'LIMIT'"):
+        write_source({"one": first["one"], "two": second["two"]}, tmp_path / "both.py")
+    with pytest.raises(TypeError, match="lambda"):
+        written(define("short = lambda value: value"), "short", tmp_path / "short.py")

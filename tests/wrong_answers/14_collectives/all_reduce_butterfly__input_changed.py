@@ -1,0 +1,12 @@
+# Source: in-place addition without a copy
+# The input becomes the sum.
+def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
+    if world_size & (world_size - 1):
+        raise ValueError(f"{world_size} ranks are no power of two")
+    total = tensor
+    distance = 1
+    while distance < world_size:
+        send(total, rank ^ distance)
+        total += receive(rank ^ distance)
+        distance *= 2
+    return total
