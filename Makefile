@@ -22,7 +22,7 @@ help:
 	@echo "make demo      grade an embedded class and show the marks"
 	@echo "make site      the pages of the course with executed lessons, in build/site/html"
 	@echo "make browser-test  a student and an instructor in a real browser; pictures in build/screenshots"
-	@echo "make colab-test    the set-up cell and two lessons in an environment like Colab's"
+	@echo "make colab-test    the set-up cells and three lessons in an environment like Colab's"
 
 setup: $(READY)
 

@@ -5,7 +5,9 @@ The names below are imported on first use, so `import grader` needs neither torc
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from typing import Any
 
 _HOMES = {
@@ -75,7 +77,7 @@ _HOMES = {
         "check_segment_peak",
     ),
     "grader.checks.look": ("look",),
-    "grader.checks.look_at_ranks": ("look_at_ranks",),
+    "grader.checks.look_at_ranks": ("look_at_ranks", "say_counts"),
     "grader.checks.mixed_precision": (
         "check_accelerate_bf16",
         "check_clipped_updates",
@@ -133,7 +135,7 @@ _HOMES = {
     "grader.testbed.tokenizer": ("make_tokenizer", "tokenize_pairs"),
     "grader.testbed.transformer": ("make_transformer",),
     "grader.testbed.word_sorter": ("make_word_batches", "make_word_sorter"),
-    "grader.units": ("GIB", "MIB", "format_bytes", "format_seconds"),
+    "grader.units": ("GIB", "KIB", "MIB", "format_bytes", "format_seconds"),
     "grader.verdict": ("CheckFailed",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -144,6 +146,7 @@ __all__ = sorted(_HOME_OF)
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
+    _watch_cells_once()
     try:
         return getattr(importlib.import_module(_HOME_OF[name]), name)
     except ModuleNotFoundError as error:
@@ -151,6 +154,12 @@ def __getattr__(name: str) -> Any:
             raise
         command = "pip install 'lean-training[train]'"
         raise ImportError(f"grader.{name} needs the package {error.name!r}: install it with {command}") from error
+
+
+@functools.cache
+def _watch_cells_once() -> None:
+    if "ipykernel" in sys.modules:
+        importlib.import_module("grader.waiting").watch_cells()
 
 
 def __dir__() -> list[str]:

@@ -7,11 +7,21 @@ override | receive for an instructor.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import sys
 from collections.abc import Sequence
 
 PACKAGES = ("grader.authoring", "grader.classroom")
+OF_THE_MACHINE = {  # errors that no code here can prevent, and what helps
+    errno.EACCES: "Name a place that you may read and write, or change its permissions.",
+    errno.EPERM: "Name a place that you may read and write, or change its permissions.",
+    errno.EROFS: "Name a place that can be written to.",
+    errno.ENOSPC: "Make room on the disk and run the command again.",
+    errno.EDQUOT: "Make room within your quota and run the command again.",
+    errno.ENOTDIR: "A part of this path is a file. Name a folder.",
+    errno.ENAMETOOLONG: "Name a shorter path.",
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -43,9 +53,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _tell("interrupted", 130)
     except Exception as error:
         exit_code = getattr(error, "exit_code", None)
-        if exit_code is None:
-            raise
-        return _tell(str(error), int(exit_code))
+        if exit_code is not None:
+            return _tell(str(error), int(exit_code))
+        if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+            where = f"{error.filename}: " if error.filename else ""
+            return _tell(f"{where}{error.strerror}. {OF_THE_MACHINE[error.errno]}", 2)
+        raise
 
 
 def _tell(message: str, exit_code: int) -> int:

@@ -112,7 +112,14 @@ def _paint_timeline(axes: Axes, peak: PeakMemory) -> None:
 
 
 def draw_curves(
-    positions: Sequence[float], curves: Mapping[str, Sequence[float]], *, title: str, x_label: str, y_label: str
+    positions: Sequence[float],
+    curves: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    x_label: str,
+    y_label: str,
+    names: Sequence[str] = (),
+    marks: Mapping[int, str] | None = None,
 ) -> None:
     """Show curves over one axis and print the numbers.
 
@@ -122,21 +129,31 @@ def draw_curves(
         title: What is shown.
         x_label: Name of the horizontal axis, with its unit.
         y_label: Name of the vertical axis, with its unit.
+        names: What is written at the positions; the numbers themselves where there are none.
+        marks: A text for some of the positions, by their place in `positions`; a line stands there.
     """
-    names = [f"{position:g}" for position in positions]
+    width_inches = 10.0 if names else 8.0  # words need more room than numbers
+    names = list(names) or [f"{position:g}" for position in positions]
+    marks = marks or {}
 
     def paint(figure: Figure) -> None:
         axes = figure.subplots()
         for (name, values), (colour, marker, line) in zip(curves.items(), LINE_STYLES, strict=False):
             axes.plot(names, values, color=colour, marker=marker, linestyle=line, label=name)
         axes.set(title=title, xlabel=x_label, ylabel=y_label)
-        axes.set_ylim(0, 1.1 * max(max(values) for values in curves.values()))
+        top = 1.1 * max(max(values) for values in curves.values())
+        axes.set_ylim(0, top)
+        for index, text in marks.items():
+            axes.axvline(index, color="black", linewidth=0.8)
+            axes.annotate(f" {text}", (index, 0.98 * top), ha="left", va="top")
         axes.grid(axis="y", alpha=0.4)
         _legend_outside(figure, axes)
 
-    _show(lambda: _render(paint, width_inches=8.0), title)
+    _show(lambda: _render(paint, width_inches=width_inches), title)
     rows = [[name, *(_three_digits(values[index]) for values in curves.values())] for index, name in enumerate(names)]
     _print_table([x_label, *curves], rows)
+    for index, text in marks.items():
+        print(f"{names[index]}: {text}")
 
 
 def draw_points(points: Mapping[str, tuple[float, float]], *, title: str, x_label: str, y_label: str) -> None:

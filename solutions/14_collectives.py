@@ -26,6 +26,7 @@ from grader import (
     look_at_ranks,
     predict_seconds,
     run_ranks,
+    say_counts,
 )
 
 print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
@@ -139,8 +140,8 @@ print(run)
 #
 # *Contract.* Return two numbers: the rounds, and the bytes that the rank sends that sends **most**. Every tensor has
 # `tensor_bytes`. The tree also takes a number of ranks that is no power of two. A rank without partner then waits. The
-# butterfly is asked for powers of two only. In the ring, all chunks are equal. It is judged on numbers of ranks that
-# are not shown here.
+# butterfly is asked for powers of two only. In the ring, a chunk is 1 / N of the tensor: do not round its bytes. It is
+# judged on numbers of ranks that are not shown here.
 
 
 # %% exercise="predict_all_reduce"
@@ -202,11 +203,9 @@ def report(name, all_reduce, world_size=8, elements=1024):
     """Run an all-reduce, and print the sum, the rounds and the bytes beside the prediction."""
     run = look_at_ranks(add_up, world_size, all_reduce=all_reduce, elements=elements)
     if run:
-        sums = {f"{int(number):#x}" for total in run.returned for number in total.unique()}
         most = max(one.sent_bytes for one in run.traffic)
-        print(f"{name:<10} {', '.join(sorted(sums))}: {run.rounds} rounds, {most:,} bytes")
-        predicted = look(predict_all_reduce, name, world_size, 8 * elements)
-        print(f"{'':<10} predicted {predicted[0]} rounds, {predicted[1]:,.0f} bytes" if predicted else "")
+        print(f"{name:<10} {say_counts(run.returned)}: {run.rounds} rounds, {most} bytes")
+        print(f"{'':<10} predicted: {look(predict_all_reduce, name, world_size, 8 * elements)}")
     return run
 
 
@@ -244,8 +243,9 @@ run_of_five = report("tree", all_reduce_tree, world_size=5)
 # %% [markdown]
 # ## Complete: the butterfly
 #
-# In the tree, half of the ranks wait in every round. In the butterfly nobody does: partners swap what they hold, and
-# both add. After a round at distances 1, 2 and 4, a rank holds the sum of 2, 4 and 8 ranks.
+# In the tree, half of the ranks at least send nothing in a round. In the butterfly all of them send in each round:
+# partners swap what they hold, and both add. After a round at distances 1, 2 and 4, a rank holds the sum of 2, 4 and 8
+# ranks.
 #
 # The partner at distance `d` is `rank ^ d`, where `^` is Python's exclusive or: it flips one bit of the number. So
 # partners are mutual: `5 ^ 4` is 1, and `1 ^ 4` is 5.
@@ -408,9 +408,10 @@ check_ring_traffic(all_reduce_ring)
 # a tensor of 1 KiB, and which one for 256 MiB?
 
 # %%
-from grader import draw_curves
+from grader import KIB, draw_curves
 
 latency_seconds, bytes_per_second = 20e-6, 10e9
+equal_bytes = 8.8 * latency_seconds * bytes_per_second  # butterfly and ring take equally long, as the text below shows
 shapes = {"naive": (14, 1), "tree": (6, 1), "butterfly": (3, 1), "ring": (14, 1 / 8)}  # rounds, tensors a message
 
 
@@ -419,20 +420,22 @@ def model_seconds(name, tensor_bytes):
     return rounds * (latency_seconds + tensors * tensor_bytes / bytes_per_second)
 
 
-sizes = [2**power for power in range(10, 29, 2)]
+sizes = sorted([equal_bytes, *(2**power for power in range(10, 29, 2))])
 fastest = {size: min(model_seconds(name, size) for name in shapes) for size in sizes}
 draw_curves(
-    [size / 1024 for size in sizes],
+    sizes,
     {name: [model_seconds(name, size) / fastest[size] for size in sizes] for name in shapes},
     title="All-reduce on 8 ranks, by the model",
-    x_label="tensor in KiB",
+    x_label="tensor on each rank",
     y_label="time / time of the fastest",
+    names=[f"{size / KIB:.0f} KiB" if size < MIB else f"{size / MIB:.3g} MiB" for size in sizes],
+    marks={sizes.index(equal_bytes): "butterfly = ring"},
 )
 
 # %% [markdown]
 # Small tensors pay for rounds: the butterfly wins. Large tensors pay for bytes: the ring wins, and the butterfly takes
 # `3 / 1.75`, which is 1.71 times as long. They are equal where `14 (l + S / 8b) = 3 (l + S / b)`: at `S = 8.8 l b`,
-# here 1.76 MB.
+# here 1.68 MiB, where the figure has its line.
 #
 # The model has a second way in. `predict_seconds` replays the messages that your ranks really sent, with each rank
 # sending one at a time and receiving one at a time. The next cell compares it with the formula.
@@ -447,36 +450,51 @@ for name, run in runs.items():
 # %% [markdown]
 # ## The price
 #
-# Last, the clock. The next cell adds up 4 MiB on 4 ranks. It also asks PyTorch: `dist.all_reduce` with gloo, the
-# library that connects processes without GPUs.
+# Last, the clock. The next cells add up 16 bytes and 4 MiB on 4 ranks. They also ask PyTorch: `dist.all_reduce` with
+# gloo, the library that connects processes without GPUs.
 
 
-# %%
+# %% tags=["given"]
 def all_reduce_gloo(tensor, rank, world_size, send, receive):
     total = tensor.clone()
     dist.all_reduce(total)
     return total
 
 
-def time_all_reduce(rank, world_size, send, receive, all_reduce, elements):
-    tensor, seconds = torch.ones(elements), []
-    for _ in range(4):
-        dist.barrier()
-        start = time.perf_counter()
-        all_reduce(tensor, rank, world_size, send, receive)
-        seconds.append(time.perf_counter() - start)
-    return min(seconds)
+def time_all_reduce(rank, world_size, send, receive, all_reduce, sizes):
+    """Return the seconds for tensors of several numbers of elements: of four tries the fastest."""
+    fastest = []
+    for elements in sizes:
+        tensor, seconds = torch.ones(elements), []
+        for _ in range(4):
+            dist.barrier()
+            start = time.perf_counter()
+            all_reduce(tensor, rank, world_size, send, receive)
+            seconds.append(time.perf_counter() - start)
+        fastest.append(min(seconds))
+    return fastest
 
 
+# %%
 by_hand = {"naive": all_reduce_naive, "tree": all_reduce_tree, "butterfly": all_reduce_butterfly}
 for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_gloo}.items():
-    timed = look_at_ranks(time_all_reduce, 4, all_reduce=all_reduce, elements=MIB)
+    timed = look_at_ranks(time_all_reduce, 4, all_reduce=all_reduce, sizes=[4, MIB])
     if timed:
-        print(f"{name:<10} {format_seconds(max(timed.returned))} for {format_bytes(4 * MIB)} on each of 4 ranks")
+        few, many = (format_seconds(max(of_ranks)) for of_ranks in zip(*timed.returned, strict=True))
+        print(f"{name:<10} {few:>8} for 16 bytes, {many:>8} for {format_bytes(4 * MIB)} on each of 4 ranks")
 
 # %% [markdown]
-# These times belong to this machine: its ranks share its cores and its memory, and a message is a copy in memory. They
-# change from run to run, and say little about a network. Rounds and bytes are exact, and hold everywhere.
+# By the model, the ring would be first for 4 MiB: `6 (l + S / 4b)` is 0.75 ms, and the butterfly's `2 (l + S / b)` is
+# 0.88 ms. On your machine the ring may well be last. The times for 16 bytes tell why. They are the price of messages
+# alone: four ranks share the cores, and Python makes each message and waits for it. Compare them with the 0.12 ms of 6
+# rounds in the model. The ring sends 24 messages, the butterfly 8, the other two 6 each.
+#
+# So these times say little about a network, and they change from run to run. Rounds and bytes are exact, and hold
+# everywhere.
+
+# %% [markdown]
+# **What else does a rank pay?** It holds what it receives, and it adds. Which of the four asks least of its busiest
+# rank?
 #
 # | | received at a time | additions on the busiest rank |
 # |---|---|---|
@@ -484,18 +502,23 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 # | tree | one tensor | log2 N tensors |
 # | butterfly | one tensor | log2 N tensors |
 # | ring | one chunk | (N - 1) / N of a tensor |
+#
+# The ring again: it receives 1 / N of a tensor at a time, and adds less than one tensor, however many ranks there are.
 
 # %% [markdown]
 # ## What libraries choose
 #
-# - **gloo**: `dist.all_reduce` on CPUs. Its default is the ring.
-# - **NCCL**: GPUs of NVIDIA. It has rings and trees. It chooses by the number of GPUs and nodes, the bytes and the
-#   links; `NCCL_ALGO` overrules it. Its trees are *double*: two trees, each for half of the tensor.
+# - **gloo**: `dist.all_reduce` on CPUs. Its default is the ring, at every size.
+# - **NCCL**: GPUs of NVIDIA. It has rings and trees. From the bytes, the number of GPUs and nodes and the links, it
+#   estimates what each would take, and takes the fastest; `NCCL_ALGO` overrules it. Its trees are *double*: two trees,
+#   each for half of the tensor.
 # - **MPICH**, for clusters: recursive doubling for short tensors. For long ones a butterfly that halves what it sends:
 #   first a reduce-scatter, then an all-gather.
-#
-# So all of them do what the figure says: few rounds for small tensors, few bytes for large ones. That is also why data
-# parallel training packs many small gradients into one large *bucket* (lesson 15).
+
+# %% [markdown]
+# So NCCL and MPICH choose by the size of the tensor, as the figure does. Gloo has the same answer for all, which is the
+# one for large tensors. That small tensors pay for rounds is also why data parallel training packs many small gradients
+# into one large *bucket* (lesson 15).
 
 # %% [markdown] tags=["further"]
 # ## Further: half a ring
@@ -504,8 +527,11 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 # **reduce-scatter**. The second one gives all chunks to all ranks: an **all-gather**. Each costs (N - 1) / N S.
 #
 # Training with sharded optimizers needs the halves by themselves: a rank that updates only its own share of the
-# weights needs only its own chunk of the gradient. There, rank `r` has to get chunk `r`. In your ring, which chunk
-# does rank `r` finish?
+# weights needs only its own chunk of the gradient. There, rank `r` has to get chunk `r`.
+#
+# <details><summary>In the ring of the table above, which chunk does rank r finish?</summary>
+# Chunk r + 1: rank 0 of three finishes chunk 1, rank 1 chunk 2, and rank 2, the last one, chunk 0.
+# </details>
 
 # %% tags=["given"]
 from grader import check_ring_shards
@@ -596,21 +622,21 @@ print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):
 #
 # ```python
 # def average_gradients(tensor, rank, world_size, send, receive):
-#     pieces = list(tensor.split(len(tensor) // world_size))
+#     pieces = list(tensor.flatten().split(tensor.numel() // world_size))
 #     following, previous = (rank + 1) % world_size, (rank - 1) % world_size
-#     for i in range(world_size):
+#     for i in range(world_size - 1):
 #         send(pieces[(rank - i) % world_size], following)
 #         pieces[(rank - i - 1) % world_size] += receive(previous)
 #     for i in range(world_size - 1):
 #         send(pieces[(rank - i + 1) % world_size], following)
-#         pieces[(rank - i) % world_size] = receive(previous)
+#         pieces[(rank - i) % world_size] += receive(previous)
 #     return torch.cat(pieces) / len(pieces)
 # ```
 #
 # <details><summary>The four faults</summary>
-# The first loop has a step too many, which adds numbers twice. The length of a piece is rounded down: 10 elements on 4
-# ranks become 5 pieces, and for 3 elements the length is 0. The sum is divided by the pieces, and not by the ranks.
-# And += on a view changes the gradient that was handed over.
+# The second loop adds, where it has to replace. The length of a piece is rounded down: 10 elements on 4 ranks become 5
+# pieces, of which the last never travels and the sum is divided by 5; for 3 elements the length is 0. What is returned
+# is flat. And += on a view changes the gradient that was handed over.
 # </details>
 
 # %% tags=["given"]
@@ -652,16 +678,30 @@ def average_gradients(tensor, rank: int, world_size: int, send, receive):
 
 
 # %%
-averaged = look_at_ranks(add_up, 4, all_reduce=average_gradients, elements=10)
-print([f"{int(4 * total[0]):#x} / 4" for total in averaged.returned] if averaged else "")
+def try_average(rank, world_size, send, receive, average, shape):
+    """Return N times the mean, its shape, and the tensor as it is afterwards."""
+    tensor = torch.full(shape, 16.0**rank, dtype=torch.float64)
+    mean = average(tensor, rank, world_size, send, receive)
+    return world_size * mean, list(mean.shape), tensor
+
+
+for shape in ([8], [10], [2, 4], [3]):
+    tried = look_at_ranks(try_average, 4, average=average_gradients, shape=shape)
+    if not tried:
+        break
+    means, shapes, afterwards = zip(*tried.returned, strict=True)
+    print(f"{shape!s:<6} of 16**r, averaged: 4 * mean {say_counts(means)}, shape {shapes[0]}")
+    print(f"{'':<6} rank 0 began with 0x1, and its tensor now holds {say_counts(afterwards[:1])}")
 
 # %% check="check_ring_average" points=1 tags=["needs-loopback"]
 check_ring_average(average_gradients)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: run it on 4 ranks with 8 elements and read the digits. Then with 10 elements, and with 3.<br>
-# Then: which operation of PyTorch gives exactly N chunks, and which line writes into what was handed over?
+# First: run the function as it is printed, with the cell above. Four times the mean should be 0x1111 in each shape.
+# Which digits are larger with 8 elements? What is new with 10, what becomes of [2, 4], and what does rank 0 hold in
+# the end?<br>
+# Then: which operation of PyTorch gives exactly N chunks, and which lines write into what was handed over?
 # </details>
 
 # %% [markdown]
@@ -686,7 +726,8 @@ check_ring_average(average_gradients)
 # - [Thakur, Rabenseifner and Gropp, MPICH][mpich]: the model; recursive doubling for short tensors, halving for long.
 # - [Patarasuk and Yuan, bandwidth optimal all-reduce][ring]: the ring sends the fewest bytes.
 # - [gloo, allreduce.cc][gloo]: the ring is what an unspecified algorithm means.
-# - [NCCL, NCCL_ALGO][nccl]; [what its choice depends on][choice]; [double binary trees][trees].
+# - [NCCL, NCCL_ALGO][nccl]; [what its choice depends on][choice], and [how it is made][estimate]; [double binary
+#   trees][trees].
 # - *Efficient training and inference*, seminar slides: the four all-reduces in pictures.
 #
 # A published course calls *butterfly* an all-reduce in which each rank sends one chunk to every other rank, and then
@@ -698,4 +739,5 @@ check_ring_average(average_gradients)
 # [gloo]: https://github.com/pytorch/gloo/blob/main/gloo/allreduce.cc
 # [nccl]: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 # [choice]: https://github.com/NVIDIA/nccl/issues/754
+# [estimate]: https://github.com/NVIDIA/nccl/issues/457
 # [trees]: https://developer.nvidia.com/blog/massively-scale-deep-learning-training-nccl-2-4/

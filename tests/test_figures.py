@@ -49,6 +49,12 @@ def test_curves_print_one_line_for_each_position(capsys):
     ]
 
 
+def test_curves_print_the_names_of_positions_and_what_is_marked(capsys):
+    labels = {"title": "Time", "x_label": "tensor", "y_label": "s"}
+    draw_curves([1, 2], {"ring": [3.0, 4.5]}, names=["1 KiB", "2 KiB"], marks={1: "equal"}, **labels)
+    assert capsys.readouterr().out.splitlines()[1:] == ["1 KiB   3.00", "2 KiB   4.50", "2 KiB: equal"]
+
+
 def test_spans_are_seen_from_end_to_end():
     axes = matplotlib.figure.Figure().subplots()
     _paint_spans(axes, {"bf16": {"subnormal": (9e-41, 1e-38), "normal": (1e-38, 3e38)}})

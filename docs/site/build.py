@@ -6,6 +6,7 @@ is not run again.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -19,11 +20,10 @@ from nbformat.notebooknode import NotebookNode
 
 import grader
 from grader.authoring.executed import disturbances, execute
-from grader.authoring.header import set_up_cell
+from grader.authoring.header import SET_UP_TITLE
 from grader.authoring.lesson import Lesson, build_master, read_lesson
 from grader.authoring.notebook import clear_solutions
 from grader.authoring.release import select_sources
-from grader.authoring.repository import repository_address
 from grader.authoring.validated import content_hash
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,8 @@ def executed_lesson(source: Path) -> NotebookNode:
     Raises:
         SystemExit: A cell raised, or a check wrote to stderr.
     """
-    kept = RUNS / f"{source.stem}.{content_hash(ROOT, source.stem)[:16]}.ipynb"
+    figures = hashlib.sha256((ROOT / "grader" / "figures.py").read_bytes()).hexdigest()
+    kept = RUNS / f"{source.stem}.{content_hash(ROOT, source.stem)[:16]}.{figures[:8]}.ipynb"
     if not kept.exists():
         executed = execute(build_master(source)).notebook
         if found := disturbances(executed):
@@ -89,10 +90,9 @@ def executed_lesson(source: Path) -> NotebookNode:
 
 def as_page(notebook: NotebookNode) -> NotebookNode:
     """Fold each answer below the stub that a student gets, and leave out the set-up for Colab."""
-    set_up = set_up_cell(repository_address(ROOT / "solutions" / "any.py"))
     cells = []
     for cell, stub in zip(notebook.cells, clear_solutions(notebook).cells, strict=True):
-        if cell.source == set_up:
+        if cell.source.startswith(SET_UP_TITLE):
             continue
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cells.append(nbformat.v4.new_markdown_cell(f"```python\n{stub.source}\n```"))

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import re
+
 from .repository import RepositoryAddress
 
 BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]({link})"
 NOTEBOOK = "https://colab.research.google.com/github/{repository}/blob/{branch}/course/{stem}.ipynb"
-PACKAGE = "git+https://github.com/{repository}@{branch}"
+PACKAGE = "lean-training{extra} @ git+https://github.com/{repository}@{branch}"
+# Libraries that Colab lacks, by the name under which a lesson imports them, and the extra that brings them.
+EXTRAS = {"bitsandbytes": "eight-bit"}
+SET_UP_TITLE = "# Set-up for Colab: installs the course's checks and meters. Elsewhere this cell does nothing."
 SET_UP = """\
-# Set-up for Colab: installs the course's checks and meters. Elsewhere this cell does nothing.
+{title}
 import subprocess
 import sys
 
 if "google.colab" in sys.modules:
-    package = "lean-training @ {package}"
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", package], check=True)"""
+    package = "{package}"
+    print("installing the course's checks and meters: about a minute")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", package]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{{package}} was not installed. Run this cell again; pip said:\\n{{done.stderr}}")
+    print("installed")"""
 
 
 def badge_cell(stem: str, address: RepositoryAddress) -> str:
@@ -23,6 +33,14 @@ def badge_cell(stem: str, address: RepositoryAddress) -> str:
     return BADGE.format(link=link)
 
 
-def set_up_cell(address: RepositoryAddress) -> str:
-    """Return the code of the cell that installs the package on Colab, and nothing else."""
-    return SET_UP.format(package=PACKAGE.format(repository=address.repository, branch=address.branch))
+def set_up_cell(address: RepositoryAddress, code: str = "") -> str:
+    """Return the code of the cell that installs the package on Colab, with what Colab lacks, and nothing else.
+
+    Args:
+        address: Where pip finds the package.
+        code: The lesson's own code, which says what it imports.
+    """
+    extras = [extra for name, extra in EXTRAS.items() if re.search(rf"^(?:import|from) {name}\b", code, re.MULTILINE)]
+    named = f"[{','.join(extras)}]" if extras else ""
+    package = PACKAGE.format(extra=named, repository=address.repository, branch=address.branch)
+    return SET_UP.format(title=SET_UP_TITLE, package=package)

@@ -16,6 +16,7 @@ from .errors import AuthoringError
 from .release import COURSE, write_whole
 
 WORK = Path("work")
+SETTINGS = Path(__file__).with_name("lab_settings")  # nothing pops up over the first lesson
 COPIED = ".copied.json"  # for each lesson, the hash of the course file that was copied last
 START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60, 15, 0.2
 
@@ -99,7 +100,7 @@ def has_display() -> bool:
 def lab_command(work: Path, first: str, *, has_browser: bool, port: int | None) -> list[str]:
     """Return the command that serves JupyterLab in a folder, opened on one notebook."""
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=WARN"]
-    command += [f"--LabApp.default_url=/lab/tree/{first}"]
+    command += [f"--LabApp.default_url=/lab/tree/{first}", f"--LabApp.app_settings_dir={SETTINGS}"]
     command += [] if has_browser else ["--no-browser"]
     command += [] if port is None else [f"--port={port}"]
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # as in a container

@@ -33,8 +33,10 @@ def assemble(stem: str, cells: Iterable[SourceCell], address: RepositoryAddress)
     Returns:
         The notebook, unlocked and without checksums.
     """
-    header = [SourceCell("markdown", badge_cell(stem, address)), SourceCell("code", set_up_cell(address))]
-    every_cell = [*header, *cells]
+    lesson = list(cells)
+    code = "\n".join(cell.source for cell in lesson if cell.kind == "code")
+    header = [SourceCell("markdown", badge_cell(stem, address)), SourceCell("code", set_up_cell(address, code))]
+    every_cell = [*header, *lesson]
     built = [_build_cell(cell, cell_id) for cell, cell_id in zip(every_cell, content_ids(every_cell), strict=True)]
     metadata = {"kernelspec": dict(KERNELSPEC), "language_info": dict(LANGUAGE_INFO)}
     return nbformat.v4.new_notebook(cells=built, metadata=metadata, nbformat_minor=5)

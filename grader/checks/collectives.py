@@ -61,7 +61,7 @@ def check_butterfly_rounds(all_reduce_butterfly: Callable[..., Any], seed: int) 
     try:
         run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", **arguments)
     except CheckFailed as told:
-        refused = [{"error": f"no ValueError at once, but {told.measured}", "sent_messages": 0}]
+        refused = [{"error": told.measured, "messages": 0, "named": None}]
     else:
         refused = run.returned
     return Observation({**observation.facts, "refused": refused}, observation.tensors)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+from torch import Tensor
 
 from grader.ranks.errors import RankError
 from grader.ranks.run import RankRun, launch_ranks
 from grader.verdict import NotSolvedYet
 
 RECEIVE_SECONDS = 5.0
+MOST_NUMBERS = 6  # of those that `say_counts` writes
 
 
 def look_at_ranks(function: Callable[..., Any], world_size: int, **arguments: Any) -> RankRun | None:
@@ -38,6 +41,26 @@ def look_at_ranks(function: Callable[..., Any], world_size: int, **arguments: An
         return None
     _show(run.printed)
     return run
+
+
+def say_counts(returned: Iterable[Any]) -> str:
+    """Write the different numbers that ranks returned, whole ones with hexadecimal digits; never raises.
+
+    Args:
+        returned: What each rank returned; anything but tensors of numbers is named by its type.
+
+    Returns:
+        For example "0x1111", "0x1111, 0x1112", "0.5", "NoneType".
+    """
+    said: dict[str, None] = {}
+    for value in returned:
+        if not isinstance(value, Tensor) or value.is_complex():
+            said[type(value).__name__] = None
+            continue
+        for number in sorted(set(value.detach().double().flatten().tolist())):
+            said[f"{int(number):#x}" if number.is_integer() else f"{number:g}"] = None
+    shown = list(said)[:MOST_NUMBERS]
+    return ", ".join(shown) + (", ..." if len(said) > len(shown) else "")
 
 
 def _show(printed: list[str]) -> None:

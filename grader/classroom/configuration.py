@@ -15,6 +15,9 @@ TEMPLATE = '''\
 
 from pathlib import Path
 
+from grader.classroom.formgrader_times import show_received_times
+
+show_received_times()
 c = get_config()  # noqa: F821
 classroom = str(Path(__file__).resolve().parent)
 c.CourseDirectory.root = classroom

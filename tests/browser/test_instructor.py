@@ -100,6 +100,8 @@ def test_a_class_from_the_zip_to_the_marks(formgrader: str, classroom: Path, pag
         press(page, student, "autograde")
         picture(page, f"instructor_2_autograded_{student}")
         page.reload()
+    expect(page.locator("tbody tr", has_text="needs autograding")).to_have_count(0)
+    expect(page.locator("tbody tr", has_text="needs manual grading")).to_have_count(0)
     page.goto(f"{formgrader}/gradebook/{LESSON}/{LESSON}")
     expect(page.locator("tbody tr")).to_have_count(2)
     picture(page, "instructor_3_manual_grading")

@@ -22,6 +22,7 @@ EXERCISE, CHECK = "# exercise: breaking_defaults", "# check: check_breaking_defa
 
 def test_the_first_points(lab: str, page: Page, picture) -> None:
     notebook = LabPage(page, lab)
+    expect(page.locator(".Toastify__toast")).to_have_count(0)  # no news over the first lesson
     picture(page, "student_1_opened")
     notebook.choose("Run", "Run All Cells")
     notebook.wait()

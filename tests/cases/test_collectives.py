@@ -1,5 +1,7 @@
 """The cases of lesson 14 are what the lesson says of them."""
 
+import math
+
 import pytest
 import torch
 
@@ -24,7 +26,15 @@ def test_costs_are_asked_on_numbers_of_ranks_that_the_lesson_does_not_show(seed)
         assert 8 in numbers and len(numbers) > 2
         is_power = [not number & (number - 1) for number in numbers]
         assert all(is_power) == (algorithm == "butterfly")
-    assert all(case.tensor_bytes % (4 * case.world_size) == 0 for case in cost_cases(seed))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_costs_tell_what_is_rounded_and_when(seed):
+    *others, last = cost_cases(seed)
+    assert all(case.tensor_bytes % (4 * case.world_size) == 0 for case in others)
+    assert last.algorithm == "ring" and last.tensor_bytes % 4 == 0 and last.tensor_bytes % last.world_size
+    trees = [case.world_size for case in others if case.algorithm == "tree"]
+    assert any(math.ceil(2 * math.log2(ranks)) != 2 * math.ceil(math.log2(ranks)) for ranks in trees)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

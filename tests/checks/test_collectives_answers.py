@@ -96,6 +96,79 @@ def test_a_later_launch_that_fails_is_told_with_its_ranks_and_elements():
     assert failure.measured.endswith("AssertionError: uneven, on 4 ranks with 14 or 45 elements")
 
 
+POINT_TO_POINT = """
+    dist = torch.distributed
+    total, received = tensor.clone(), torch.empty_like(tensor)
+    for bit in range(world_size.bit_length() - 1):
+        other = rank ^ 2**bit
+        {exchange}
+        total += received
+    return total"""
+
+
+@pytest.mark.parametrize(
+    "exchange",
+    [
+        "work = dist.isend(total.clone(), other); dist.recv(received, other); work.wait()",
+        "first = rank < other; first and dist.send(total, other); dist.recv(received, other); "
+        "first or dist.send(total, other)",
+        "work = dist.irecv(received, other); dist.send(total, other); work.wait()",
+        "[work.wait() for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, total.clone(), other), "
+        "dist.P2POp(dist.irecv, received, other)])]",
+    ],
+)
+def test_messages_of_the_library_are_told(exchange):
+    failure = told(answer(POINT_TO_POINT.format(exchange=exchange)), "check_butterfly_sums")
+    assert failure.code == "library_messages" and failure.measured == "a call of recv, send of torch.distributed"
+
+
+def test_send_takes_its_arguments_by_name():
+    by_name = RING.replace("world_size], (rank + 1) % world_size)", "world_size], destination=(rank + 1) % world_size)")
+    grader.check_ring_sums(answer(by_name.replace("send(chunks", "send(tensor=chunks") + "return total"))
+
+
+@pytest.mark.parametrize(
+    ("code", "guard"),
+    [
+        ("other_ranks_not_refused", "pass"),
+        ("refused_on_some_ranks", "if rank == 0 and world_size in (3, 5): raise ValueError"),
+        ("refused_by_other_error", "assert world_size not in (3, 5)"),
+        ("refused_in_silence", "if world_size in (3, 5): return tensor.clone()"),
+    ],
+)
+def test_what_becomes_of_other_numbers_of_ranks_is_told(code, guard):
+    doubling = "total, distance = tensor.clone(), 1\n    while distance < world_size:\n"
+    doubling += (
+        "        send(total, rank ^ distance)\n        total += receive(rank ^ distance)\n        distance *= 2\n"
+    )
+    assert told(answer(f"{guard}\n    {doubling}    return total"), "check_butterfly_rounds").code == code
+
+
+def test_what_ranks_returned_is_written_whatever_it_is():
+    from grader import say_counts
+
+    assert say_counts([torch.tensor([0x11, 0x12]), torch.tensor([0x11])]) == "0x11, 0x12"
+    assert say_counts([torch.tensor([0.5, torch.inf])]) == "0.5, inf"
+    assert say_counts([torch.tensor([torch.nan]), torch.tensor(True)]) == "nan, 0x1"
+    assert say_counts([None, [torch.ones(1)], torch.ones(1, dtype=torch.complex64)]) == "NoneType, list, Tensor"
+    assert say_counts([torch.arange(9)]) == "0x0, 0x1, 0x2, 0x3, 0x4, 0x5, ..."
+    assert say_counts([torch.ones(0)]) == ""
+
+
+@pytest.mark.parametrize("body", ["pass", "yield tensor", "return tensor.numpy()", "return send", "return {1: tensor}"])
+def test_a_demonstration_survives_any_answer(body, capsys):
+    from grader import look_at_ranks, say_counts
+
+    run = look_at_ranks(twice, 2, collective=answer(body))
+    assert run is None or say_counts(run.returned) in ("NoneType", "dict")
+    assert run or "TypeError" in capsys.readouterr().out
+
+
+def twice(rank, world_size, send, receive, collective):
+    collective(torch.ones(2), rank, world_size, send, receive)
+    return collective(torch.ones(2), rank, world_size, send, receive)
+
+
 def test_look_at_ranks_never_stops_and_shows_what_was_printed(capsys):
     from grader import look_at_ranks
 

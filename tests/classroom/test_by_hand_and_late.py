@@ -150,6 +150,15 @@ def test_late_work_costs_points_by_the_classrooms_own_times(room: Path) -> None:
     assert marks(room)["ada"]["mark_percent"] == "100.0"
 
 
+def graded_for_formgrader(room: Path) -> set[str]:
+    """Return whom formgrader lists as graded, asked as its server asks, with the classroom's settings."""
+    ask = "from nbgrader.apps import NbGrader; app = NbGrader(); app.initialize([]); "
+    ask += "from nbgrader.apps.api import NbGraderAPI; api = NbGraderAPI(app.coursedir, parent=app); "
+    ask += f"print(*[s['student'] for s in api.get_submissions({LESSON!r}) if s['autograded']])"
+    done = subprocess.run([sys.executable, "-c", ask], cwd=room, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 def test_nbgraders_own_command_and_plugin_see_the_same_times(room: Path) -> None:
     (room / "submitted" / "ada" / LESSON / "timestamp.txt").write_text("2026-03-01 00:00:00 UTC")
     with (room / "nbgrader_config.py").open("a") as file:
@@ -161,6 +170,9 @@ def test_nbgraders_own_command_and_plugin_see_the_same_times(room: Path) -> None
         found = {name: book.find_submission(LESSON, name) for name in ("ada", "bob")}
         assert (found["ada"].total_seconds_late, found["ada"].late_submission_penalty) == (1, 7)
         assert (found["bob"].total_seconds_late, found["bob"].late_submission_penalty) == (0, 0)
+    assert graded_for_formgrader(room) == {"ada", "bob"}
+    hand_in(room, "ada", solved(release_of(room)))
+    assert graded_for_formgrader(room) == {"bob"}
 
 
 def test_late_work_costs_nothing_unless_a_plugin_is_chosen(room: Path) -> None:

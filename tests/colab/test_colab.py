@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -28,7 +29,11 @@ pytestmark = [pytest.mark.colab, pytest.mark.timeout(1500)]
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
 INSTALLED = ("torch", "numpy", "transformers", "accelerate", "datasets", "matplotlib", "safetensors", "ipykernel")
-LESSONS = ("00_three_forms", "04_number_formats")
+LESSONS = ("00_three_forms", "04_number_formats", "08_adam_8bit")
+
+
+def released() -> list[Path]:
+    return sorted((ROOT / "course").glob("*.ipynb"))
 
 
 @dataclass(frozen=True)
@@ -80,24 +85,25 @@ def installed(colab: Colab) -> set[str]:
     """Run the set-up cell of every released lesson; return what it added, and require that nothing else changed."""
     before = colab.freeze()
     assert not any(line.lower().startswith(("nbgrader", "lean-training")) for line in before)
-    subprocess.run(
-        [colab.python, "-c", set_up_cell(repository_address(SOLUTIONS / "any.py"))], check=True, env=colab.environment
-    )
+    for set_up in sorted({nbformat.read(path, as_version=4).cells[1].source for path in released()}):
+        subprocess.run([colab.python, "-c", set_up], check=True, env=colab.environment)
     after = colab.freeze()
     assert before <= after, f"the set-up changed {sorted(before - after)}"
     return after - before
 
 
 def test_the_set_up_adds_the_course_and_changes_nothing(installed: set[str]) -> None:
-    assert [line.split(" @ ")[0] for line in installed] == ["lean-training"]
+    assert {re.split(" @ |==", line)[0] for line in installed} == {"lean-training", "bitsandbytes"}
 
 
 def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
     address = repository_address(SOLUTIONS / "any.py")
-    for path in sorted((ROOT / "course").glob("*.ipynb")):
-        badge, set_up = nbformat.read(path, as_version=4).cells[:2]
+    for path in released():
+        badge, set_up, *lesson = nbformat.read(path, as_version=4).cells
         assert f"{address.repository}/blob/{address.branch}/course/{path.name}" in badge.source
-        assert set_up.source == set_up_cell(address)
+        code = "\n".join(cell.source for cell in lesson if cell.cell_type == "code")
+        assert set_up.source == set_up_cell(address, code)
+        assert ("[eight-bit]" in set_up.source) == (path.stem == "08_adam_8bit")
 
 
 def as_colab_keeps_it(stem: str) -> NotebookNode:

@@ -12,7 +12,7 @@ from grader.judges.collectives.counts import digits_of, explain_digits, say_coun
 from grader.observation import Observation
 
 SEEDS = (0, 20011)
-REFUSED = {"refused": [{"error": "ValueError", "sent_messages": 0}] * 3}
+REFUSED = {"refused": [{"error": "ValueError", "named": None, "messages": 0}] * 3}
 
 
 def powers(ranks: int) -> list[int]:
@@ -49,6 +49,8 @@ def test_doubling_passes_in_any_order_of_distances(distances, seed):
         ("rounds_missing", butterfly(lambda ranks: [1])),
         ("round_too_many", butterfly(lambda ranks: [*powers(ranks), 1])),
         ("round_too_many", butterfly(lambda ranks: list(range(1, ranks)))),
+        ("nothing_sent_on_two", butterfly(lambda ranks: powers(ranks) if ranks > 2 else [])),
+        ("own_sum_doubled", lambda *a: doubled(*a)),
         ("own_tensor_sent", butterfly(sends_own=True)),
         ("overwritten", butterfly(adds=False)),
         ("own_tensor_returned", butterfly(finish=lambda total, tensor: tensor.clone())),
@@ -60,6 +62,15 @@ def test_doubling_passes_in_any_order_of_distances(distances, seed):
 def test_wrong_sums_are_named(code, collective, seed):
     seen = observe(collective, butterfly_cases(seed), **REFUSED)
     assert judge_butterfly_sums(seen, seed).code == judge_butterfly_rounds(seen, seed).code == code
+
+
+def doubled(tensor, rank, world_size, send, receive):
+    total = tensor.clone()
+    for distance in powers(world_size):
+        send(total, rank ^ distance)
+        total += total
+        receive(rank ^ distance)
+    return total
 
 
 def shifted(tensor, rank, world_size, send, receive):
@@ -121,7 +132,8 @@ def test_right_sums_by_other_messages_are_named(code, collective, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_that_differ_in_their_last_bits_are_told(seed):
-    assert judge_butterfly_sums(observe(shifted, butterfly_cases(seed)), seed).code == "ranks_differ"
+    verdict = judge_butterfly_sums(observe(shifted, butterfly_cases(seed)), seed)
+    assert verdict.code == "partners_not_mutual" and verdict.expected == "the same bits on every rank"
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -132,9 +144,13 @@ def test_messages_in_a_shorter_format_are_told(seed):
 @pytest.mark.parametrize(
     ("code", "refused"),
     [
-        ("other_ranks_not_refused", [{"error": "", "sent_messages": 0}] * 3),
+        ("refused_in_silence", [{"error": "", "named": None, "messages": 0}] * 3),
+        ("refused_by_other_error", [{"error": "AssertionError", "named": None, "messages": 0}] * 3),
+        ("other_ranks_not_refused", [{"error": "", "named": None, "messages": 2}] * 3),
+        ("other_ranks_not_refused", [{"error": "", "named": 3, "messages": 1}] * 3),
+        ("refused_on_some_ranks", [REFUSED["refused"][0]] + [{"error": "", "named": 3, "messages": 1}] * 2),
         ("other_ranks_not_refused", []),
-        ("refused_too_late", [{"error": "ValueError", "sent_messages": 1}] * 3),
+        ("refused_too_late", [{"error": "ValueError", "named": None, "messages": 1}] * 3),
     ],
 )
 def test_three_ranks_have_to_be_refused(code, refused):
@@ -144,8 +160,9 @@ def test_three_ranks_have_to_be_refused(code, refused):
 
 def test_calls_of_the_library_are_told():
     seen = observe(butterfly(), butterfly_cases(0))
-    settings = [[rank | {"collectives": ["all_reduce"]} for rank in ranks] for ranks in seen.facts["settings"]]
-    assert judge_butterfly_sums(Observation({"settings": settings}, seen.tensors), 0).code == "library_collective"
+    for called, code in ((["all_reduce"], "library_collective"), (["recv", "send"], "library_messages")):
+        settings = [[rank | {"collectives": called} for rank in ranks] for ranks in seen.facts["settings"]]
+        assert judge_butterfly_sums(Observation({"settings": settings}, seen.tensors), 0).code == code
 
 
 def test_digits_say_who_is_missing_and_who_is_there_twice():

@@ -4,7 +4,9 @@ import pytest
 
 from grader.cases.collectives import CostCase, cost_cases
 from grader.judges.collectives import judge_all_reduce_costs
-from grader.judges.collectives.costs import _WHOLE, SLIPS, cost_of
+from grader.judges.collectives.cost_formulas import cost_of
+from grader.judges.collectives.cost_slips import SLIPS
+from grader.judges.collectives.cost_units import WHOLE
 from grader.observation import Observation
 
 SEEDS = (0, 20011)
@@ -42,7 +44,7 @@ def test_every_slip_is_named_with_a_case_of_its_algorithm(slip, seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("code", "formula"), [(code, formula) for code, formula, _ in _WHOLE])
+@pytest.mark.parametrize(("code", "formula"), [(code, formula) for code, formula, _ in WHOLE])
 def test_every_mistake_about_all_four_is_named(code, formula, seed):
     assert judged(formula, seed).code == code
 

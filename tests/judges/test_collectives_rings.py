@@ -7,46 +7,14 @@ from dataclasses import replace
 import pytest
 import torch
 from rank_simulation import observe, run
+from simulated_rings import judged, ring, shaped
 
-from grader.cases.collectives import ReductionCase, average_cases, ring_cases, shard_cases
-from grader.judges.collectives import judge_ring_average, judge_ring_shards, judge_ring_sums, judge_ring_traffic
-from grader.judges.collectives.ring_recipes import MISSING, MISTAKES, RIGHT, RingRecipe
+from grader.cases.collectives import ReductionCase, ring_cases
+from grader.judges.collectives import judge_ring_sums, judge_ring_traffic
+from grader.judges.collectives.ring_recipes import MISSING, MISTAKES, RIGHT
 from grader.observation import Observation
 
 SEEDS = (0, 20011)
-
-
-def ring(recipe: RingRecipe = RIGHT, finish=lambda total, ranks: total):
-    """Return the function that a recipe stands for."""
-
-    def all_reduce(tensor, rank, world_size, send, receive):
-        total = tensor.clone()
-        chunks = list(total.view(-1).tensor_split(world_size))
-        loops = [(recipe.first_send, recipe.first_put, recipe.first_adds, recipe.first_steps)]
-        if recipe.second_steps is not None:
-            loops.append((recipe.second_send, recipe.second_put, recipe.second_adds, recipe.second_steps))
-        for out, into, adds, more in loops:
-            for step in range(world_size - 1 + more if world_size > 1 else 0):
-                send(chunks[(rank + out - recipe.stride * step) % world_size], (rank + 1) % world_size)
-                received, place = receive((rank - 1) % world_size), (rank + into - recipe.stride * step) % world_size
-                chunks[place] = chunks[place] + received if adds and len(received) == len(chunks[place]) else received
-        return finish(torch.cat(chunks)[: tensor.numel()].reshape(-1), world_size)
-
-    return all_reduce
-
-
-def shaped(collective):
-    """Return the same in the shape of its input; numbers that do not fit are left out or zero."""
-
-    def all_reduce(tensor, rank, world_size, send, receive):
-        flat = collective(tensor, rank, world_size, send, receive)
-        return torch.nn.functional.pad(flat, (0, tensor.numel() - flat.numel())).view(tensor.shape)
-
-    return all_reduce
-
-
-def judged(judge, collective, cases, seed: int):
-    return judge(observe(shaped(collective), cases(seed)), seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,10 +125,40 @@ def turning_left(tensor, rank, world_size, send, receive):
     )
 
 
+def with_pieces(cut, steps=lambda ranks: ranks - 1):
+    """Return a ring over the pieces that `cut` makes of a tensor."""
+
+    def all_reduce(tensor, rank, world_size, send, receive):
+        total = tensor.clone()
+        pieces = list(cut(total, world_size))
+        for step in range(2 * steps(world_size) if world_size > 1 else 0):
+            send(pieces[(rank - step) % world_size], (rank + 1) % world_size)
+            received, place = receive((rank - 1) % world_size), (rank - step - 1) % world_size
+            pieces[place] = received if step >= steps(world_size) else pieces[place] + received
+        return torch.cat(pieces).reshape(tensor.shape)
+
+    return all_reduce
+
+
+def in_float16(tensor, rank, world_size, send, receive):
+    """Send what is finished as float16."""
+    sent = []
+
+    def send_some(value, destination):
+        sent.append(value)
+        send(value.half() if len(sent) >= world_size else value, destination)
+
+    return shaped(ring())(tensor, rank, world_size, send_some, lambda source: receive(source).to(tensor.dtype))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("code", "collective"),
     [
+        ("passed", with_pieces(lambda total, ranks: total.flatten().tensor_split(ranks))),
+        ("rows_shared_out", with_pieces(lambda total, ranks: total.tensor_split(ranks))),
+        ("steps_of_four_ranks", with_pieces(lambda total, ranks: total.flatten().tensor_split(ranks), lambda _: 3)),
+        ("message_of_other_size", in_float16),
         ("tensor_not_chunked", whole),
         ("through_a_root", through_a_root),
         ("messages_too_many", in_halves),
@@ -182,58 +180,21 @@ def test_whole_tensors_give_sums_that_differ_among_ranks():
     assert all(torch.equal(chunked[0], other) for other in chunked)
 
 
-def half_ring(first: int, steps: int = 0, finish=lambda chunk: chunk):
-    def reduce_scatter(tensor, rank, world_size, send, receive):
-        chunks = list(tensor.flatten().tensor_split(world_size))
-        for step in range(world_size - 1 + steps):
-            send(chunks[(rank + first - step) % world_size], (rank + 1) % world_size)
-            place = (rank + first - step - 1) % world_size
-            chunks[place] = chunks[place] + receive((rank - 1) % world_size)
-        return finish(chunks[(rank + first + 1) % world_size])
-
-    return reduce_scatter
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    ("code", "collective"),
-    [
-        ("passed", half_ring(-1)),
-        ("neighbours_chunk", half_ring(0)),
-        ("neighbours_chunk", half_ring(-2)),
-        ("own_tensor_returned", half_ring(-1, steps=-1)),
-        ("mean_for_sum", half_ring(-1, finish=lambda chunk: chunk / 4)),
-        ("chunk_not_flat", half_ring(-1, finish=lambda chunk: chunk.view(1, -1))),
-        ("whole_sum_returned", shaped(ring())),
-        ("whole_sum_made", lambda *a: shaped(ring())(*a).flatten().tensor_split(a[2])[a[1]]),
-    ],
-)
-def test_half_a_ring(code, collective, seed):
-    assert judge_ring_shards(observe(collective, shard_cases(seed)), seed).code == code
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    ("code", "finish"),
-    [
-        ("passed", lambda total, ranks: total / ranks),
-        ("not_averaged", lambda total, ranks: total),
-        ("averaged_twice", lambda total, ranks: total / ranks**2),
-        ("divided_by_others", lambda total, ranks: total / max(1, ranks - 1)),
-        ("divided_by_pieces", lambda total, ranks: total / (ranks + 1)),
-        ("scaled", lambda total, ranks: 2 * total / ranks),
-    ],
-)
-def test_means(code, finish, seed):
-    assert judged(judge_ring_average, ring(finish=finish), average_cases, seed).code == code
-
-
 def test_a_stop_is_told_unless_what_went_before_explains_it():
     stop = {"stopped": ["raised_index_error", "a ring", "IndexError", "line 3"]}
     seen = observe(shaped(ring()), ring_cases(0)[:1], **stop)
     assert judge_ring_sums(seen, 0).code == "raised_index_error"
     seen = observe(shaped(ring(replace(RIGHT, first_steps=1))), ring_cases(0)[:1], **stop)
     assert judge_ring_sums(seen, 0).code == "loop_too_long"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_too_few_pieces_are_told_by_what_the_pieces_were_before(seed):
+    stop = {"stopped": ["raised_index_error", "a ring", "IndexError", "line 3"]}
+    for cut, code in (("chunk", "chunk_for_tensor_split"), ("tensor_split", "raised_index_error")):
+        collective = with_pieces(lambda total, ranks, cut=cut: getattr(total.flatten(), cut)(ranks))
+        verdict = judge_ring_sums(observe(collective, ring_cases(seed)[:3], **stop), seed)
+        assert (verdict.code, verdict.measured) == (code, "IndexError")
 
 
 def test_data_that_no_check_writes_is_refused():

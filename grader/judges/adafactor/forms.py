@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from grader.cases.adafactor import adafactor_forms_cases
 from grader.cases.adamw import DecayFormsCase
 from grader.judges.adafactor.second_moments import Estimate, SecondMoment
 from grader.judges.adafactor.steps import root_mean_square
-from grader.judges.forms import Facts, judge_models, name_form
-from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
+from grader.judges.forms import name_form
+from grader.judges.optimizer_forms import (
+    FORMS_LOOK_AT,
+    in_batches,
+    judge_batches,
+    judge_usage,
+    make_loop_reference,
+    split_by_parameters,
+)
+from grader.judges.step_paths import measure_miss
 from grader.judges.updates import judge_gradients
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -37,82 +43,32 @@ LOOK_AT = FORMS_LOOK_AT | {
 
 def judge_adafactor_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = judge_prepared(case, facts, calls)
-        verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "accelerate")
 
 
 def judge_adafactor_trainer_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Trainer form: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        if not calls["trainer"] and facts["forward_rows"]:
-            look_at = "the raw loop trained it: the Trainer has a loop of its own"
-            return Verdict("trainer_left_out", "one Trainer.train", "a loop, and no Trainer.train", look_at)
-        if not calls["trainer"]:
-            look_at = "Trainer(...) only prepares: who calls .train()?"
-            return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
-        verdict = judge_models(case.updates, facts, calls, is_in_trainer=True)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "trainer")
-
-
-def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsCase, Facts, Facts]]:
-    return zip(adafactor_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
 
 
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = adafactor_forms_cases(seed), 0.0
+    misused = judge_usage(cases, observation, form)
+    if misused:
+        return misused
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = _judge_loop(case, facts, observation.facts["calls"][index], form) or _judge_held(facts["options"])
+        verdict = judge_batches(case, facts, observation.facts["calls"][index], form) or _judge_held(facts["options"])
         verdict = verdict or judge_gradients(facts, tensors, make_loop_reference(case))
         distance = furthest if verdict else distance_of(case, tensors)
         if not verdict and not distance <= TOLERANCE:
             verdict = _explain(case, facts["options"], distance)
         if verdict:
-            return _in_batches(name_form(verdict, form, LOOK_AT))
+            return in_batches(name_form(verdict, form, LOOK_AT))
         furthest = max(furthest, distance)
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with Adafactor, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
-
-
-def _judge_loop(case: DecayFormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
-    """Find out whether one forward is one whole batch, in training mode, and followed by an update."""
-    rows, expected = list(facts["forward_rows"]), f"{case.updates} batches of {case.rows} rows, the last one shorter"
-    steps = max(calls["trainer"] if form == "trainer" else calls["backward"], default=1)
-    if steps > 1:
-        look_at = "gradient_accumulation_steps: one update is one batch of so many rows"
-        return Verdict("accumulated", expected, f"gradient_accumulation_steps {steps}", look_at)
-    if rows == [case.rows] * (case.updates - 1):
-        look_at = "drop_last: the rows that fill no whole batch are trained on too"
-        return Verdict("last_rows_left_out", expected, f"{len(rows)} batches: the short one is left out", look_at)
-    dataset_rows = case.rows * case.updates - 1
-    if max(rows, default=case.rows) < case.rows and sum(rows) == dataset_rows:
-        look_at = "batch_size of the DataLoader, or per_device_train_batch_size"
-        return Verdict("smaller_batches", expected, f"{len(rows)} batches of at most {max(rows)}", look_at)
-    if form == "accelerate" and not facts["options"] and "optimizer" not in calls["used"]:
-        look_at = "the lines after backward: which one moves the weights?"
-        return Verdict("no_step", f"{case.updates} updates", "no call of optimizer.step()", look_at)
-    if not all(facts["is_training"]):
-        look_at = "a call of eval(): a model is trained in training mode"
-        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
-    return None
-
-
-def _in_batches(verdict: Verdict) -> Verdict:
-    """Say batch for micro-batch: here is no accumulation."""
-    expected, measured = (text.replace("micro-batch", "batch") for text in (verdict.expected, verdict.measured))
-    return replace(
-        verdict,
-        expected=expected.replace(", for k = 1", ""),
-        measured=measured,
-        look_at=verdict.look_at.replace("micro-batch", "batch"),
-    )
 
 
 def _judge_held(updates: Sequence[Mapping[str, Any]]) -> Verdict | None:
@@ -134,10 +90,7 @@ def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
             step = step / root_mean_square(step).clamp(min=1.0)
             wanted[index] = wanted[index] - case.learning_rate * step
     first, last = (nn.utils.parameters_to_vector(weights) for weights in (start, wanted))
-    missed = torch.linalg.vector_norm(tensors[f"weights.{case.updates}"].double() - last)
-    missed += torch.linalg.vector_norm(tensors["weights.0"].double() - first)
-    ratio = float(missed / torch.linalg.vector_norm(last - first))
-    return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
+    return measure_miss(tensors, case.updates, first, last)
 
 
 def _explain(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]], distance: float) -> Verdict:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 from torch import Tensor
 
-from grader.cases.adafactor import STEPS, AdafactorCase, adafactor_cases
+from grader.cases.adafactor import AdafactorCase, adafactor_cases
 from grader.judges.adafactor.deviations import ESTIMATES, Deviation, pairs
 from grader.judges.adafactor.recipes import RIGHT, Recipe
 from grader.judges.adafactor.second_moments import Estimate
 from grader.judges.adafactor.step_deviations import SECOND_EPSILONS, STEP
 from grader.judges.adafactor.steps import SMALLEST_SCALE, Drawn, root_mean_square, simulate
-from grader.judges.adamw.trajectories import is_near
+from grader.judges.step_paths import find_miss, find_recipe, is_near, say_movement
 from grader.verdict import UNRECOGNISED, Verdict
 
 VISIBLE_SEED = 0
+# Two float32 runs of the same 20 steps differ by about 3e-6 of their movement; the smallest mistake by 1e-3.
+TOLERANCE = 1e-4
 # Adafactor divides a factor of the gradient out, but for eps: which factor it was is found by trying.
 FACTORS = (-1.0, 2.0, 0.5, 3.0, 4.0, 0.25, 8.0, 0.125, 16.0, 10.0, 0.1, 100.0, 0.01, 1000.0, 0.001, 65_536.0)
 
@@ -45,11 +47,7 @@ class Run:
 
     def miss(self) -> tuple[int, int] | None:
         """Return the first step, counted from 1, and the tensor that is not as it should be."""
-        for step in range(STEPS):
-            for index, (seen, wanted) in enumerate(zip(self.seen, self.wanted, strict=True)):
-                if not is_near(seen[step], wanted[step], self.start(index)):
-                    return step + 1, index
-        return None
+        return find_miss(self.seen, self.wanted, self.start, TOLERANCE)
 
     def start(self, index: int) -> Tensor:
         """Return a tensor before the first step, in one vector."""
@@ -60,7 +58,7 @@ class Run:
         for index in sorted(range(len(self.seen)), key=lambda index: index != self.suspect):
             seen, start = self.seen[index], self.start(index)
             for row, weight in zip(seen, simulate(drawn or self.drawn, index, recipe), strict=True):
-                if not is_near(row, weight.flatten(), start):
+                if not is_near(row, weight.flatten(), start, TOLERANCE):
                     if not row.isfinite().all() and not weight.float().isfinite().all():
                         break  # both have run off
                     return False
@@ -92,7 +90,7 @@ def judge_runs(runs: Sequence[Run]) -> Verdict | None:
             continue
         step, index = miss
         expected = f"after step {step}, the weights of Adafactor ({describe(run.drawn.case, index, step)})"
-        measured = _say_movement(run, step, index)
+        measured = say_movement(run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index))
         if all(torch.equal(row.double(), run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
             look_at = (
                 "which line changes the weight itself (-=, sub_): `weight = ...` only gives a name to a new tensor"
@@ -121,7 +119,7 @@ def describe(case: AdafactorCase, index: int, step: int = 1) -> str:
 
 def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
     run = runs[number]
-    found = _recognise(runs, number, ((deviation,) for deviation in (*STEP, *ESTIMATES, *SECOND_EPSILONS)))
+    found = find_recipe(runs, number, _recipes((deviation,) for deviation in (*STEP, *ESTIMATES, *SECOND_EPSILONS)))
     if found:
         return found.code, found.look_at
     visible = adafactor_cases(VISIBLE_SEED)[number]
@@ -140,10 +138,19 @@ def _explain(runs: Sequence[Run], number: int) -> tuple[str, str]:
             "scale_carried_over",
             "where the rate of a tensor begins: at the group's lr, not at the last tensor's rate",
         )
-    found = _recognise(runs, number, pairs((*STEP, *ESTIMATES)))
+    found = find_recipe(runs, number, _recipes(pairs((*STEP, *ESTIMATES))))
     if found:
         return found.code, found.look_at
     return UNRECOGNISED, _look_at_miss(run)
+
+
+def _recipes(candidates: Iterable[tuple[Deviation, ...]]) -> Iterator[tuple[Deviation, Recipe]]:
+    """Yield misconceptions that come together as one recipe, under the name of the first."""
+    for deviations in candidates:
+        recipe = RIGHT
+        for deviation in deviations:
+            recipe = deviation.step(recipe)
+        yield deviations[0], recipe
 
 
 def _is_scale_carried(run: Run) -> bool:
@@ -157,7 +164,9 @@ def _is_scale_carried(run: Run) -> bool:
     factor = 1.0
     for own in earlier:
         factor *= max(SMALLEST_SCALE, float(root_mean_square(run.drawn.weights[own])))
-    return bool(earlier) and is_near(run.seen[index][0], start + factor * (run.wanted[index][0] - start), start)
+    return bool(earlier) and is_near(
+        run.seen[index][0], start + factor * (run.wanted[index][0] - start), start, TOLERANCE
+    )
 
 
 def _look_at_miss(run: Run) -> str:
@@ -166,7 +175,9 @@ def _look_at_miss(run: Run) -> str:
     tensors = zip(run.drawn.case.shapes, run.seen, run.wanted, strict=True)
     rows = enumerate(tensors)
     right = [
-        str(tuple(shape)) for place, (shape, seen, wanted) in rows if is_near(seen[-1], wanted[-1], run.start(place))
+        str(tuple(shape))
+        for place, (shape, seen, wanted) in rows
+        if is_near(seen[-1], wanted[-1], run.start(place), TOLERANCE)
     ]
     others = f"; right are those of shape {', '.join(right)}" if right else ""
     before = "step 1 is" if step == 2 else f"the steps before {step} are"
@@ -186,28 +197,3 @@ def _first_factor(run: Run) -> float | None:
         if should > 0:
             return float(torch.linalg.vector_norm(seen[0] - start) / should)
     return None
-
-
-def _say_movement(run: Run, step: int, index: int) -> str:
-    seen, wanted, start = run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index)
-    if not bool(seen.isfinite().all()):
-        return "NaN or infinity in the weights"
-    moved, should = torch.linalg.vector_norm(seen - start), torch.linalg.vector_norm(wanted - start)
-    if not should:
-        return "a tensor that moves, and should stay"
-    difference = float(torch.linalg.vector_norm(seen - wanted) / should)
-    return f"a movement {float(moved / should):.3g} times as long; the weights are off by {difference:.2g} of it"
-
-
-def _recognise(runs: Sequence[Run], first: int, candidates: Iterable[tuple[Deviation, ...]]) -> Deviation | None:
-    """Find the misconception that takes the steps of the first case that is not right, and by preference of all."""
-    fitting: Deviation | None = None
-    for deviations in candidates:
-        recipe = RIGHT
-        for deviation in deviations:
-            recipe = deviation.step(recipe)
-        if runs[first].explained_by(recipe):
-            if all(run.explained_by(recipe) for run in runs):
-                return deviations[0]
-            fitting = fitting or deviations[0]
-    return fitting

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-import torch
 from torch import Tensor, nn
 
 from grader.cases.adam_8bit import SMALLEST_QUANTIZED, eight_bit_forms_cases
 from grader.cases.adamw import DecayFormsCase
 from grader.judges.adamw.groups import judge_options, options_of
-from grader.judges.forms import Facts, judge_models, name_form
-from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
+from grader.judges.forms import Facts, name_form
+from grader.judges.optimizer_forms import (
+    FORMS_LOOK_AT,
+    in_batches,
+    judge_batches,
+    judge_usage,
+    make_loop_reference,
+    split_by_parameters,
+)
+from grader.judges.step_paths import measure_miss
 from grader.judges.updates import judge_gradients
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -32,39 +39,27 @@ LOOK_AT = FORMS_LOOK_AT | {
 
 def judge_eight_bit_accelerate(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = judge_prepared(case, facts, calls) or _judge_forwards(case, facts)
-        verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "accelerate")
 
 
 def judge_eight_bit_trainer(observation: Observation, seed: int) -> Verdict:
     """Judge the Trainer form."""
-    for case, facts, calls in _settings(observation, seed):
-        if not calls["trainer"]:
-            look_at = "Trainer(...) only prepares: who calls .train()?"
-            return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
-        verdict = judge_models(case.updates, facts, calls, is_in_trainer=True)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "trainer")
-
-
-def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsCase, Facts, Facts]]:
-    return zip(eight_bit_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
 
 
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = eight_bit_forms_cases(seed), 0.0
+    misused = judge_usage(cases, observation, form, _judge_forwards)
+    if misused:
+        return misused
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = _judge_rows(case, facts) or judge_options(case, facts["options"])
+        verdict = judge_batches(case, facts, observation.facts["calls"][index], form)
+        verdict = verdict or judge_options(case, facts["options"])
         verdict = verdict or judge_gradients(facts, tensors, make_loop_reference(case))
         verdict = verdict or _judge_formats(case, facts["formats"]) or _judge_movement(case, tensors, facts)
         if verdict:
-            return name_form(verdict, form, LOOK_AT)
+            return in_batches(name_form(verdict, form, LOOK_AT))
         furthest = max(furthest, distance(case, tensors))
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with 8-bit state, at most {furthest:.1e} of the movement from the raw loop"
@@ -79,18 +74,6 @@ def _judge_forwards(case: DecayFormsCase, facts: Facts) -> Verdict | None:
     if max(rows) < case.rows:
         look_at = "batch_size of the loader: `rows` rows are one forward"
         return Verdict("rows_not_read", expected, f"{len(rows)} forwards of up to {max(rows)} rows", look_at)
-    return None
-
-
-def _judge_rows(case: DecayFormsCase, facts: Facts) -> Verdict | None:
-    """Judge that the short last batch is trained on, in train mode."""
-    if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
-        expected = f"{case.updates} batches, of which the last one is short"
-        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
-        return Verdict("last_rows_left_out", expected, f"{case.updates - 1} batches", look_at)
-    if not all(facts["is_training"]):
-        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
-        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
     return None
 
 
@@ -160,7 +143,4 @@ def distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
                     parameter.grad = part if (id(parameter) in tables) == (owner is full) else None
                 owner.step()
     wanted = nn.utils.parameters_to_vector(model.parameters()).detach()
-    missed = torch.linalg.vector_norm(tensors[f"weights.{case.updates}"] - wanted)
-    missed += torch.linalg.vector_norm(tensors["weights.0"] - start)
-    ratio = float(missed / torch.linalg.vector_norm(wanted - start))
-    return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
+    return measure_miss(tensors, case.updates, start, wanted)

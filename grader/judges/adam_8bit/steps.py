@@ -15,6 +15,7 @@ from grader.judges.adam_8bit.step_mistakes import recipes
 from grader.judges.adam_8bit.step_recipes import RIGHT, StepRecipe, simulate, walk
 from grader.judges.adam_8bit.step_state import judge_formats, judge_kept, judge_left_alone
 from grader.judges.adamw.wording import describe
+from grader.judges.step_paths import find_miss, find_recipe, is_near, say_movement
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
@@ -23,7 +24,6 @@ VISIBLE_SEED = 0  # of the cases that a learner has seen
 # the way, the smallest mistake by 2.4e-3.
 TOLERANCE = 5e-4
 FIXED_RATES = (1e-2, 4e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.1)  # that somebody may write down
-ROUNDING = 2**-20  # eight units in the last place of a weight, for each of its steps
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,7 @@ class Run:
 
     def miss(self) -> tuple[int, int] | None:
         """Return the first step, counted from 1, and the tensor that is not as it should be."""
-        for step in range(EIGHT_BIT_STEPS):
-            for index, (seen, wanted) in enumerate(zip(self.seen, self.wanted, strict=True)):
-                if not is_near(seen[step], wanted[step], self.start(index)):
-                    return step + 1, index
-        return None
+        return find_miss(self.seen, self.wanted, self.start, TOLERANCE)
 
     def explained_by(self, recipe: StepRecipe) -> bool:
         """Tell whether a recipe takes the steps that were seen, in every tensor; a wrong one first."""
@@ -58,19 +54,9 @@ class Run:
         order = sorted(range(len(self.seen)), key=lambda index: miss is None or index != miss[1])
         for index in order:
             pairs = zip(self.seen[index], walk(self.case, index, recipe), strict=True)
-            if not all(is_near(row, other, self.start(index)) for row, other in pairs):
+            if not all(is_near(row, other, self.start(index), TOLERANCE) for row, other in pairs):
                 return False
         return True
-
-
-def is_near(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
-    """Tell whether two weights agree, as measured by how far the wanted one has moved; NaN agrees with NaN only."""
-    is_nan = wanted.isnan()
-    if not torch.equal(seen.isnan(), is_nan):
-        return False
-    difference = torch.linalg.vector_norm((seen.double() - wanted.double())[~is_nan])
-    movement = torch.linalg.vector_norm((wanted.double() - start.double())[~is_nan])
-    return bool(difference <= TOLERANCE * movement + ROUNDING * torch.linalg.vector_norm(start))
 
 
 def judge_eight_bit_steps(observation: Observation, seed: int) -> Verdict:
@@ -120,36 +106,15 @@ def _judge_weights(
     run, (step, index) = runs[number], miss
     kind = "codes" if run.case.is_quantized(index) else "float32 moments"
     expected = f"after step {step}, the weights of 8-bit AdamW ({describe(run.case, index)}; {kind})"
-    measured = _say_movement(run, step, index)
+    measured = say_movement(run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index))
     if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
         look_at = "the weight is changed in place: which line of yours does it?"
         return Verdict("weight_not_changed", expected, "weights that never move", look_at)
-    code, look_at = (
-        _never_moved(run) or _recognise(runs, number) or _hard_coded(runs) or _scaled(run) or _family(run, step, index)
-    )
+    found = _never_moved(run)
+    if not found and (mistake := find_recipe(runs, number, recipes())):
+        found = mistake.code, mistake.look_at
+    code, look_at = found or _hard_coded(runs) or _scaled(run) or _family(run, step, index)
     return Verdict(code, expected, measured, look_at)
-
-
-def _say_movement(run: Run, step: int, index: int) -> str:
-    seen, wanted, start = run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index)
-    if not bool(seen.isfinite().all()):
-        return "NaN or infinity in the weights"
-    moved, should = torch.linalg.vector_norm(seen - start), torch.linalg.vector_norm(wanted - start)
-    if not should:
-        return "a tensor that moves, and should stay"
-    difference = float(torch.linalg.vector_norm(seen - wanted) / should)
-    return f"a movement {float(moved / should):.3g} times as long; the weights are off by {difference:.2g} of it"
-
-
-def _recognise(runs: Sequence[Run], first: int) -> tuple[str, str] | None:
-    """Find the misconception that takes the steps of the first wrong case, and by preference of all."""
-    fitting: tuple[str, str] | None = None
-    for mistake, recipe in recipes():
-        if runs[first].explained_by(recipe):
-            if all(run.explained_by(recipe) for run in runs):
-                return mistake.code, mistake.look_at
-            fitting = fitting or (mistake.code, mistake.look_at)
-    return fitting
 
 
 def _never_moved(run: Run) -> tuple[str, str] | None:
@@ -188,7 +153,7 @@ def _family(run: Run, step: int, index: int) -> tuple[str, str]:
     wrong = {
         place
         for place, (seen, wanted) in enumerate(zip(run.seen, run.wanted, strict=True))
-        if not all(is_near(row, other, run.start(place)) for row, other in zip(seen, wanted, strict=True))
+        if not all(is_near(row, other, run.start(place), TOLERANCE) for row, other in zip(seen, wanted, strict=True))
     }
     quantized = {place for place in range(len(run.seen)) if run.case.is_quantized(place)}
     if step > 1 and wrong <= quantized:

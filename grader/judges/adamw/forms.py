@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor, nn
 
 from grader.cases.adamw import DecayFormsCase, decay_forms_cases
 from grader.judges.adamw.groups import judge_options, options_of
-from grader.judges.forms import Facts, judge_models, name_form
-from grader.judges.optimizer_forms import FORMS_LOOK_AT, judge_prepared, make_loop_reference, split_by_parameters
+from grader.judges.forms import Facts, name_form
+from grader.judges.optimizer_forms import (
+    FORMS_LOOK_AT,
+    in_batches,
+    judge_batches,
+    judge_usage,
+    make_loop_reference,
+    split_by_parameters,
+)
+from grader.judges.step_paths import measure_miss
 from grader.judges.updates import judge_gradients
 from grader.judges.vectors import tensors_of
 from grader.observation import Observation
@@ -28,35 +36,22 @@ LOOK_AT = FORMS_LOOK_AT | {
 
 def judge_adamw_accelerate_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Accelerate form: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = judge_prepared(case, facts, calls)
-        verdict = verdict or judge_models(case.updates, facts, calls, is_in_trainer=False)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "accelerate")
 
 
 def judge_adamw_trainer_form(observation: Observation, seed: int) -> Verdict:
     """Judge the Trainer form: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        if not calls["trainer"]:
-            look_at = "Trainer(...) only prepares: who calls .train()?"
-            return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
-        verdict = judge_models(case.updates, facts, calls, is_in_trainer=True)
-        if verdict:
-            return verdict
     return _judge_forms(observation, seed, "trainer")
-
-
-def _settings(observation: Observation, seed: int) -> Iterator[tuple[DecayFormsCase, Facts, Facts]]:
-    return zip(decay_forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
 
 
 def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
     cases, furthest = decay_forms_cases(seed), 0.0
+    misused = judge_usage(cases, observation, form)
+    if misused:
+        return misused
     for index, case in enumerate(cases):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = _judge_loop(case, facts, observation.facts["calls"][index], form)
+        verdict = judge_batches(case, facts, observation.facts["calls"][index], form)
         verdict = (
             verdict
             or judge_options(case, facts["options"])
@@ -64,39 +59,11 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
         )
         verdict = verdict or _judge_movement(case, tensors, facts)
         if verdict:
-            return _in_batches(name_form(verdict, form, LOOK_AT))
+            return in_batches(name_form(verdict, form, LOOK_AT))
         furthest = max(furthest, _distance(case, tensors))
     updates = sum(case.updates for case in cases)
     measured = f"{updates} updates with two groups, at most {furthest:.1e} of the movement from the raw loop"
     return Verdict(PASSED, "the weights of the raw loop", measured)
-
-
-def _judge_loop(case: DecayFormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
-    """Judge how the batches are walked through, before any gradient is compared."""
-    steps = max(calls["trainer"] if form == "trainer" else calls["backward"], default=1)
-    if steps > 1:
-        look_at = "gradient_accumulation_steps: one batch of so many rows is one update here"
-        return Verdict("accumulated", "an update after each batch", f"gradient_accumulation_steps {steps}", look_at)
-    if not facts["options"] and form == "accelerate" and "optimizer" not in calls["used"]:
-        return Verdict("no_step", f"{case.updates} updates", "no call of optimizer.step()", "the lines after backward")
-    if list(facts["forward_rows"]) == [case.rows] * (case.updates - 1):
-        expected = f"{case.updates} batches, of which the last one is short"
-        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
-        return Verdict("last_rows_left_out", expected, f"{case.updates - 1} batches", look_at)
-    if not all(facts["is_training"]):
-        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
-        return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
-    return None
-
-
-def _in_batches(verdict: Verdict) -> Verdict:
-    """Say batch for micro-batch, and leave out the k of an accumulation, which this exercise does not have."""
-    texts = (text.replace("micro-batch", "batch").replace(", for k = 1", "") for text in _texts(verdict))
-    return Verdict(verdict.code, *texts)
-
-
-def _texts(verdict: Verdict) -> tuple[str, str, str]:
-    return verdict.expected, verdict.measured, verdict.look_at
 
 
 def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: Facts) -> Verdict | None:
@@ -129,7 +96,4 @@ def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
             parameter.grad = part
         optimizer.step()
     wanted = nn.utils.parameters_to_vector(model.parameters()).detach()
-    missed = torch.linalg.vector_norm(tensors[f"weights.{case.updates}"] - wanted)
-    missed += torch.linalg.vector_norm(tensors["weights.0"] - start)
-    ratio = float(missed / torch.linalg.vector_norm(wanted - start))
-    return ratio if ratio == ratio else float("inf")  # NaN is as far as can be
+    return measure_miss(tensors, case.updates, start, wanted)

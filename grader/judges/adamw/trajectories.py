@@ -13,11 +13,11 @@ from grader.cases.adamw import STEPS, UpdateCase
 from grader.judges.adamw.deviations import Deviation, recipes
 from grader.judges.adamw.recipes import RUNNING_SHARES, Recipe, simulate
 from grader.judges.adamw.wording import describe
+from grader.judges.step_paths import find_miss, find_recipe, is_near, say_movement
 from grader.verdict import UNRECOGNISED, Verdict
 
 # Two float32 runs of the same 20 steps differ by about 3e-6 of their movement; the smallest mistake by 1e-3.
 TOLERANCE = 1e-4
-ROUNDING = 2**-20  # eight units in the last place of a weight, for each of its 20 steps
 
 
 @dataclass(frozen=True)
@@ -40,30 +40,16 @@ class Steps:
 
     def miss(self) -> tuple[int, int] | None:
         """Return the first step, counted from 1, and the tensor that is not as it should be."""
-        for step in range(STEPS):
-            for index, (seen, wanted) in enumerate(zip(self.seen, self.wanted, strict=True)):
-                if not is_near(seen[step], wanted[step], self.start(index)):
-                    return step + 1, index
-        return None
+        return find_miss(self.seen, self.wanted, self.start, TOLERANCE)
 
     def explained_by(self, recipe: Recipe) -> bool:
         """Tell whether a recipe takes the steps that were seen, in every tensor."""
         for index, seen in enumerate(self.seen):
             start = self.start(index)
             for row, weight in zip(seen, simulate(self.case, index, recipe), strict=True):
-                if not is_near(row, weight.flatten(), start):
+                if not is_near(row, weight.flatten(), start, TOLERANCE):
                     return False
         return True
-
-
-def is_near(seen: Tensor, wanted: Tensor, start: Tensor) -> bool:
-    """Tell whether two weights agree, as measured by how far the wanted one has moved; NaN agrees with NaN only."""
-    is_nan = wanted.isnan()
-    if not torch.equal(seen.isnan(), is_nan):
-        return False
-    difference = torch.linalg.vector_norm((seen.double() - wanted.double())[~is_nan])
-    movement = torch.linalg.vector_norm((wanted.double() - start.double())[~is_nan])
-    return bool(difference <= TOLERANCE * movement + ROUNDING * torch.linalg.vector_norm(start))
 
 
 def steps_of_torch(case: UpdateCase) -> list[Tensor]:
@@ -111,13 +97,13 @@ def judge_steps(
             continue
         step, index = miss
         expected = f"after step {step}, the weights of {name} ({describe(run.case, index, step)})"
-        measured = _say_movement(run, step, index)
+        measured = say_movement(run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index))
         if all(torch.equal(row, run.start(i)) for i, seen in enumerate(run.seen) for row in seen):
             look_at = (
                 "which line changes the weight itself (-=, sub_): `weight = ...` only gives a name to a new tensor"
             )
             return Verdict("weight_not_changed", expected, "weights that never move", look_at)
-        found = _recognise(runs, number, deviations) or _hard_coded(run, visible[number]) or _scaled(run)
+        found = find_recipe(runs, number, recipes(deviations)) or _hard_coded(run, visible[number]) or _scaled(run)
         return Verdict(
             *((found.code, expected, measured, found.look_at) if found else _unknown(expected, measured, step))
         )
@@ -130,28 +116,6 @@ def _unknown(expected: str, measured: str, step: int) -> tuple[str, str, str, st
     else:
         look_at = f"what step {step} is first to show: what was kept, what was counted, and which options changed"
     return UNRECOGNISED, expected, measured, look_at
-
-
-def _say_movement(run: Steps, step: int, index: int) -> str:
-    seen, wanted, start = run.seen[index][step - 1], run.wanted[index][step - 1], run.start(index)
-    if not bool(seen.isfinite().all()):
-        return "NaN or infinity in the weights"
-    moved, should = torch.linalg.vector_norm(seen - start), torch.linalg.vector_norm(wanted - start)
-    if not should:
-        return "a tensor that moves, and should stay"
-    difference = float(torch.linalg.vector_norm(seen - wanted) / should)
-    return f"a movement {float(moved / should):.3g} times as long; the weights are off by {difference:.2g} of it"
-
-
-def _recognise(runs: Sequence[Steps], first: int, deviations: Sequence[Deviation]) -> Deviation | None:
-    """Find the misconception that takes the steps of the first case that is not right, and by preference of all."""
-    fitting: Deviation | None = None
-    for deviation, recipe in recipes(deviations):
-        if runs[first].explained_by(recipe):
-            if all(run.explained_by(recipe) for run in runs):
-                return deviation
-            fitting = fitting or deviation
-    return fitting
 
 
 def _hard_coded(run: Steps, visible: UpdateCase) -> Deviation | None:

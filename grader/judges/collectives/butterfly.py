@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from grader.cases.collectives import butterfly_cases, unsupported_ranks
+from grader.cases.collectives import butterfly_cases
+from grader.cases.collectives.reductions import BASE
 from grader.judges.collectives.counts import digits_of
-from grader.judges.collectives.patterns import OTHER_SIZE, explain_pattern, judge_unread, judge_waiting
+from grader.judges.collectives.explained import Explained
+from grader.judges.collectives.patterns import (
+    explain_pattern,
+    explain_sizes,
+    judge_equal_bits,
+    judge_unread,
+    judge_waiting,
+)
+from grader.judges.collectives.refusal import judge_refusal
 from grader.judges.collectives.runs import Run, describe, runs_of, stopped
-from grader.judges.collectives.sums import Explained, judge_equal_bits, judge_values
+from grader.judges.collectives.sums import judge_values
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -25,7 +34,7 @@ def judge_butterfly_rounds(observation: Observation, seed: int) -> Verdict:
     """Compare partners, bytes and rounds with recursive doubling, and look at what three ranks are told."""
     runs = runs_of(observation, butterfly_cases(seed))
     wrong = judge_values(runs, explain_rounds) or stopped(observation)
-    wrong = wrong or next(filter(None, map(_judge_run, runs)), None) or _judge_refusal(observation, seed)
+    wrong = wrong or next(filter(None, map(_judge_run, runs)), None) or judge_refusal(observation, seed)
     if wrong:
         return wrong
     first = runs[0]
@@ -41,9 +50,10 @@ def distances_of(ranks: int) -> list[int]:
 def explain_rounds(run: Run) -> Explained | None:
     """Name the mistake behind wrong sums by whom the ranks talked to."""
     if not any(one.events for one in run.traffic):
-        if run.ranks == 1:
-            return None
-        return "nothing_sent", "no rank sent anything: which line calls send?"
+        if run.ranks == 2:  # judged last: on more ranks the sums were right
+            look_at = "on 2 ranks nobody sends: is the condition of your loop true at distance 1?"
+            return Explained("nothing_sent_on_two", look_at)
+        return Explained("nothing_sent", "no rank sent anything: which line calls send?")
     right = distances_of(run.ranks)
     seen = [rank ^ peer for rank in range(run.ranks) for peer in run.destinations(rank)]
     each = [sorted(rank ^ peer for peer in run.destinations(rank)) for rank in range(run.ranks)]
@@ -55,34 +65,42 @@ def explain_rounds(run: Run) -> Explained | None:
     if set(found) >= set(right) and len(found) > len(right):
         extra = "twice" if set(found) == set(right) else f"at distances {sorted(set(found) - set(right))} too"
         look_at = f"partners at distances {right} are enough: yours meet {extra}"
-        return "round_too_many", look_at
+        return Explained("round_too_many", look_at)
     if set(seen) != set(right):
-        return "wrong_distances", f"the distance of partners: {right}, one after the other; yours are {found}"
+        look_at = f"the distance of partners: {right}, one after the other; yours are {found}"
+        return Explained("wrong_distances", look_at)
     return _explain_sent(run)
 
 
 def _explain_missing(found: list[int], right: list[int], run: Run) -> Explained:
     if len(found) == len(right) - 1 and right[-1] not in found:
-        return "last_round_missing", f"the end of the loop: for {run.ranks} ranks the last distance is {right[-1]}"
+        look_at = f"the end of the loop: for {run.ranks} ranks the last distance is {right[-1]}"
+        return Explained("last_round_missing", look_at)
     if len(found) == len(right) - 1 and right[0] not in found:
-        return "first_round_missing", "the first distance: neighbours, 1 apart, never meet"
-    return "rounds_missing", f"{len(right)} rounds are needed, at distances {right}: yours are at {found}"
+        return Explained("first_round_missing", "the first distance: neighbours, 1 apart, never meet")
+    return Explained("rounds_missing", f"{len(right)} rounds are needed, at distances {right}: yours are at {found}")
 
 
 def _explain_sent(run: Run) -> Explained | None:
     """Name what was sent or added wrongly where all partners are right."""
-    if run.largest_message() != run.tensor_bytes:
-        return OTHER_SIZE
+    other_size = explain_sizes(run, run.tensor_bytes)
+    if other_size:
+        return other_size
     if not run.case.is_counting or run.ranks < 4:
         return None
-    digits = digits_of(float(run.returned[0].flatten()[0]), run.ranks)
+    held = [float(value.flatten()[0]) for value in run.returned]
+    if held == [float(run.ranks * BASE**rank) for rank in range(run.ranks)]:
+        look_at = "what is added: what came in, and not once more what this rank holds"
+        return Explained("own_sum_doubled", look_at)
+    digits = digits_of(held[0], run.ranks)
     direct = [int(rank in (0, *distances_of(run.ranks))) for rank in range(run.ranks)]
     if digits and all(count == (rank == 0) for rank, count in enumerate(digits)):
         return None  # rank 0 has its own number: nothing was added
     if digits == direct:
-        return "own_tensor_sent", "what is sent in the second round: your own tensor, or all that you hold by then?"
+        look_at = "what is sent in the second round: your own tensor, or all that you hold by then?"
+        return Explained("own_tensor_sent", look_at)
     if digits and sum(digits) == 1:
-        return "overwritten", "what is received has to be added to what is there"
+        return Explained("overwritten", "what is received has to be added to what is there")
     return None
 
 
@@ -95,25 +113,12 @@ def _judge_run(run: Run) -> Verdict | None:
             look_at = "each partner once: how often does a rank send in one round?"
             return Verdict("message_repeated", expected, f"rank {rank} sent to {run.destinations(rank)}", look_at)
         if sorted(run.destinations(rank)) != partners or sorted(run.sources(rank)) != partners:
-            code, look_at = explain_pattern(run)
+            pattern = explain_pattern(run)
             measured = f"rank {rank} sent to {run.destinations(rank)} and received from {run.sources(rank)}"
-            return Verdict(code, expected, measured, look_at)
+            return Verdict(pattern.code, expected, measured, pattern.look_at)
     sizes = {size for one in run.traffic for _, _, size in one.events}
     if sizes != {run.tensor_bytes}:
         look_at = "what is sent: recursive doubling sends the whole tensor in each round"
         measured = f"messages of {', '.join(map(str, sorted(sizes)))} bytes"
         return Verdict("tensor_not_whole", f"messages of {run.tensor_bytes} bytes", measured, look_at)
     return judge_unread(run) or judge_waiting(run, len(right), expected)
-
-
-def _judge_refusal(observation: Observation, seed: int) -> Verdict | None:
-    case = unsupported_ranks(seed)
-    refused = observation.facts["refused"]
-    expected = f"a ValueError on each of {case.world_size} ranks, before anything is sent"
-    look_at = "the line that refuses numbers of ranks that are no power of two: does it come first?"
-    if len(refused) == 0 or any(rank["error"] != "ValueError" for rank in refused):
-        errors = ", ".join(sorted({str(rank["error"]) or "no error" for rank in refused}))
-        return Verdict("other_ranks_not_refused", expected, errors, look_at)
-    if any(rank["sent_messages"] != 0 for rank in refused):
-        return Verdict("refused_too_late", expected, "messages before the ValueError", look_at)
-    return None

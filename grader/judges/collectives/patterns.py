@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from grader.judges.collectives.runs import Run
-from grader.judges.collectives.sums import Explained
+from collections.abc import Sequence
+
+from grader.judges.collectives.explained import Explained
+from grader.judges.collectives.runs import Run, describe, have_equal_bits
+from grader.ranks.traffic import SEND
 from grader.verdict import UNRECOGNISED, Verdict
 
-OTHER_SIZE: Explained = (
-    "message_of_other_size",
-    "the bytes of a message: what is sent has the number format of the tensor, and all of its elements",
-)
+ADDING_IN_OWN_ORDER = {"partners_not_mutual", "everybody_to_everybody"}  # so that rounding differs among ranks
 
 
 def explain_pattern(run: Run) -> Explained:
     """Name what the ranks did where it is not what was asked for."""
     sent = [run.destinations(rank) for rank in range(run.ranks)]
     if not any(sent):
-        return "nothing_sent", "send and receive: the sums came another way, or were not made at all"
+        return Explained("nothing_sent", "send and receive: the sums came another way, or were not made at all")
     for code, look_at, is_so in (
         ("through_a_root", "rank 0 hears from all and tells all: the naive way", _is_through_root(sent)),
-        ("tree_used", "sums go up a tree to rank 0 and come down again: half of the ranks only wait", _is_tree(sent)),
+        (
+            "tree_used",
+            "sums go up a tree to rank 0 and come down again: half of the ranks at least send nothing in a round",
+            _is_tree(sent),
+        ),
         (
             "direct_reduce_scatter",
             "each rank sends a chunk to all others, then the sum of its own: published as butterfly, and none",
@@ -32,12 +36,38 @@ def explain_pattern(run: Run) -> Explained:
         ),
         ("ring_used", "each rank sends to its right neighbour: a ring", run.ranks > 2 and _goes_round(sent, 1)),
         ("ring_reversed", "the direction: send to rank + 1, receive from rank - 1", _goes_round(sent, -1)),
-        ("partners_not_mutual", "partners swap: who you send to is who you receive from", _is_one_sided(run)),
+        ("partners_not_mutual", "rank + d is no partner of rank: partners swap, as rank ^ d does", _is_one_sided(run)),
         ("butterfly_used", "partners at doubled distances: a butterfly, which sends whole tensors", _is_doubling(sent)),
     ):
         if is_so:
-            return code, look_at
-    return UNRECOGNISED, "one rank: whom does it send to in each round, and from whom does it receive?"
+            return Explained(code, look_at)
+    return Explained(UNRECOGNISED, "one rank: whom does it send to in each round, and from whom does it receive?")
+
+
+def explain_sizes(run: Run, right_bytes: int) -> Explained | None:
+    """Name the mistake of messages that are too short, where all of them ought to be equally long."""
+    short = sorted({size for one in run.traffic for kind, _, size in one.events if kind == SEND and size < right_bytes})
+    if not short:
+        return None
+    look_at = "the bytes of a message: what is sent has the number format of the tensor, and all of its elements"
+    measured = f"messages of {' and '.join(map(str, short))} bytes, where {right_bytes} were to be sent"
+    return Explained("message_of_other_size", look_at, measured)
+
+
+def judge_equal_bits(runs: Sequence[Run]) -> Verdict | None:
+    """Find ranks whose sums differ by rounding: the order of the additions is not the same everywhere."""
+    for run in runs:
+        if not have_equal_bits(run.returned):
+            first = run.returned[0].double()
+            apart = max(float((value.double() - first).abs().max()) for value in run.returned)
+            measured = f"sums that are up to {apart:.1e} apart, {describe(run.case)}"
+            expected = "the same bits on every rank"
+            pattern = explain_pattern(run)
+            if pattern.code in ADDING_IN_OWN_ORDER:
+                return Verdict(pattern.code, expected, measured, pattern.look_at)
+            look_at = "the order of the additions: which rank adds up which element, and does each add it up anew?"
+            return Verdict("ranks_differ", expected, measured, look_at)
+    return None
 
 
 def judge_unread(run: Run) -> Verdict | None:

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.cases.collectives import ring_cases
-from grader.judges.collectives.patterns import OTHER_SIZE, explain_pattern, judge_unread, judge_waiting
+from grader.judges.collectives.explained import Explained
+from grader.judges.collectives.patterns import (
+    explain_pattern,
+    explain_sizes,
+    judge_equal_bits,
+    judge_unread,
+    judge_waiting,
+)
+from grader.judges.collectives.ring_chunks import explain_chunks, explain_fixed_steps, is_chunk_used
 from grader.judges.collectives.ring_recipes import recognise_ring
 from grader.judges.collectives.runs import Run, describe, runs_of, stopped
-from grader.judges.collectives.sums import Explained, judge_equal_bits, judge_values
+from grader.judges.collectives.sums import judge_values
 from grader.observation import Observation
 from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
@@ -39,19 +47,25 @@ def judge_ring_traffic(observation: Observation, seed: int) -> Verdict:
 def explain_ring(run: Run) -> Explained | None:
     """Name the mistake behind wrong sums."""
     if run.ranks > 1 and not any(one.events for one in run.traffic):
-        return "nothing_sent", "no rank sent anything: which line calls send?"
+        return Explained("nothing_sent", "no rank sent anything: which line calls send?")
     mistake = recognise_ring(run)
     if mistake:
-        return mistake.code, mistake.look_at
-    if run.ranks > 1 and run.case.elements % run.ranks == 0 and run.largest_message() < run.chunk_bytes:
-        return OTHER_SIZE
-    return None
+        return Explained(mistake.code, mistake.look_at)
+    if run.ranks > 1 and run.case.elements % run.ranks == 0:
+        return explain_sizes(run, run.chunk_bytes)
+    return explain_fixed_steps(run, loops=2)
 
 
 def judge_stop(observation: Observation, runs: Sequence[Run], *, loops: int) -> Verdict | None:
     """Tell what ended the observation, unless the rings before it were none and so say more."""
     stop = stopped(observation)
-    return stop and (judge_rings(runs, loops=loops) or stop)
+    if stop is None:
+        return None
+    uneven = next(filter(is_chunk_used, runs), None)
+    if uneven and stop.code == "raised_index_error":
+        chunks = explain_chunks(uneven)
+        return Verdict(chunks.code, stop.expected, stop.measured, chunks.look_at)
+    return judge_rings(runs, loops=loops) or stop
 
 
 def judge_rings(runs: Sequence[Run], *, loops: int) -> Verdict | None:
@@ -72,25 +86,34 @@ def judge_ring(run: Run, *, loops: int) -> Verdict | None:
         right, left = (rank + 1) % run.ranks, (rank - 1) % run.ranks
         sent, received = run.destinations(rank), run.sources(rank)
         if not set(sent) <= {right} or not set(received) <= {left} or (run.case.elements >= run.ranks > 1 and not sent):
-            code, look_at = explain_pattern(run)
-            return Verdict(code, expected, f"rank {rank} sent to {sent} and received from {received}", look_at)
-    return _judge_sizes(run, steps, expected) or judge_waiting(run, steps, expected)
+            pattern = explain_pattern(run)
+            measured = f"rank {rank} sent to {sent} and received from {received}"
+            return Verdict(pattern.code, expected, measured, pattern.look_at)
+    wrong = _judge_sizes(run) or _judge_number(run, loops, expected)
+    return wrong or judge_waiting(run, steps, expected)
 
 
-def _judge_sizes(run: Run, steps: int, expected: str) -> Verdict | None:
-    largest, most = run.largest_message(), max(len(run.destinations(rank)) for rank in range(run.ranks))
+def _judge_sizes(run: Run) -> Verdict | None:
+    largest = run.largest_message()
     if largest > run.chunk_bytes:
         wanted = f"messages of at most {format_bytes(run.chunk_bytes)}: one chunk of {describe(run.case)}"
         measured = f"a message of {format_bytes(largest)}"
         if largest >= run.tensor_bytes:
             look_at = "what a rank passes on: a whole tensor at each step makes N - 1 tensors, not 2 (N - 1) / N"
             return Verdict("tensor_not_chunked", wanted, measured, look_at)
+        if largest == run.rows_bytes:
+            look_at = "rows are shared out: tensor_split cuts the first dimension, so flatten the tensor first"
+            return Verdict("rows_shared_out", wanted, measured, look_at)
         look_at = "how the elements are shared out: no two chunks differ by more than one element"
         return Verdict("chunks_uneven", wanted, measured, look_at)
+    return None
+
+
+def _judge_number(run: Run, loops: int, expected: str) -> Verdict | None:
+    most = max(len(run.destinations(rank)) for rank in range(run.ranks))
     unread = judge_unread(run)
-    if most > steps and not unread:
-        mistake = recognise_ring(run)
-        code = mistake.code if mistake else "messages_too_many"
-        look_at = "how many steps the loops have: what has a rank still to tell after the last of them?"
-        return Verdict(code, expected, f"{most} messages of one rank", mistake.look_at if mistake else look_at)
-    return unread
+    if unread or most <= loops * (run.ranks - 1):
+        return unread
+    look_at = "how many steps the loops have: what has a rank still to tell after the last of them?"
+    found = explain_fixed_steps(run, loops=loops) or recognise_ring(run) or Explained("messages_too_many", look_at)
+    return Verdict(found.code, expected, f"{most} messages of one rank", found.look_at)

@@ -58,6 +58,12 @@ class Run:
         """Bytes of the largest of even chunks, one for each rank."""
         return -(-self.case.elements // self.ranks) * self.case.inputs().element_size()
 
+    @property
+    def rows_bytes(self) -> int:
+        """Bytes of the largest part, where the first dimension is shared out evenly and not the elements."""
+        rows = self.case.shape[0]
+        return -(-rows // self.ranks) * (self.tensor_bytes // rows)
+
     def destinations(self, rank: int) -> list[int]:
         """Return whom a rank sent to, message by message."""
         return [peer for kind, peer, _ in self.traffic[rank].events if kind == SEND]

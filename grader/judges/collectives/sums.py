@@ -10,13 +10,14 @@ from torch import Tensor
 from grader.cases.collectives import ReductionCase
 from grader.cases.collectives.reductions import BASE
 from grader.judges.collectives.counts import digits_of, say_count, say_first_wrong, total_of
-from grader.judges.collectives.runs import COUNT_TOLERANCE, Run, describe, differs, have_equal_bits, rounding_of
+from grader.judges.collectives.explained import Explained
+from grader.judges.collectives.runs import COUNT_TOLERANCE, Run, describe, differs, rounding_of
 from grader.verdict import UNRECOGNISED, Verdict
 
-Explained = tuple[str, str]  # code, look at
 Expect = Callable[[ReductionCase], list[Tensor]]  # float64, by rank
 Explain = Callable[[Run], Explained | None]
 
+MESSAGES = {"send", "recv"}  # point to point by the library, as an observation names them
 RANK_MISSING = "a digit 0 is a rank that never reached this element: which message should have brought it?"
 COUNTED_TWICE = "a digit above 1 is a rank that was added again: what is added to a sum that holds it already?"
 
@@ -42,8 +43,9 @@ def judge_values(runs: Sequence[Run], explain: Explain, *, expect: Expect = sums
             return _library(run)
         limit = rounding_of(run.case)
         if any(differs(value, right, limit) for value, right in zip(run.returned, wanted, strict=True)):
-            code, look_at = explain(run) or explain_counts(run, wanted) or _explain_values(run, wanted)
-            return Verdict(code, _expected(run, wanted, what), _measured(run, wanted), look_at)
+            found = explain(run) or explain_counts(run, wanted) or _explain_values(run, wanted)
+            measured = found.measured or _measured(run, wanted)
+            return Verdict(found.code, _expected(run, wanted, what), measured, found.look_at)
     for run in runs:
         if not all(run.kept):
             rank = run.kept.index(False)
@@ -53,22 +55,14 @@ def judge_values(runs: Sequence[Run], explain: Explain, *, expect: Expect = sums
     return None
 
 
-def judge_equal_bits(runs: Sequence[Run]) -> Verdict | None:
-    """Find ranks whose sums differ by rounding: the order of the additions is not the same everywhere."""
-    for run in runs:
-        if not have_equal_bits(run.returned):
-            first = run.returned[0].double()
-            apart = max(float((value.double() - first).abs().max()) for value in run.returned)
-            look_at = "the order of the additions: which rank adds up which element, and does each add it up anew?"
-            measured = f"sums that are up to {apart:.1e} apart, {describe(run.case)}"
-            return Verdict("ranks_differ", "the same bits on every rank", measured, look_at)
-    return None
-
-
 def _library(run: Run) -> Verdict:
     names = sorted({name for one in run.collectives for name in one})
+    expected, measured = "messages by send and receive alone", f"a call of {', '.join(names)} of torch.distributed"
+    if set(names) <= MESSAGES:
+        look_at = "who is called: the `send` and `receive` that your function is given, which are counted"
+        return Verdict("library_messages", expected, measured, look_at)
     look_at = "the exercise is by hand: which messages make up what the library does?"
-    return Verdict("library_collective", "messages by send and receive alone", f"a call of {', '.join(names)}", look_at)
+    return Verdict("library_collective", expected, measured, look_at)
 
 
 def _expected(run: Run, wanted: list[Tensor], what: str) -> str:
@@ -103,29 +97,31 @@ def explain_counts(run: Run, wanted: list[Tensor]) -> Explained | None:
         return found
     digits = [digits_of(number, run.ranks) for number in set(values[~is_right].tolist())]
     if any(one is None for one in digits):
-        return "not_a_sum", "what is added to what: these numbers are no sum of what the ranks gave"
+        return Explained("not_a_sum", "what is added to what: these numbers are no sum of what the ranks gave")
     known = [one for one in digits if one is not None]
     missing, repeated = any(0 in one for one in known), any(max(one) > 1 for one in known)
     if all(sum(one) == 1 for one in known):
-        return "overwritten", "each number is one rank's alone: what is received has to be added to what is there"
+        return Explained(
+            "overwritten", "each number is one rank's alone: what is received has to be added to what is there"
+        )
     if missing and repeated:
-        return "missing_and_repeated", f"{RANK_MISSING} And {COUNTED_TWICE}"
-    return ("rank_missing", RANK_MISSING) if missing else ("counted_twice", COUNTED_TWICE)
+        return Explained("missing_and_repeated", f"{RANK_MISSING} And {COUNTED_TWICE}")
+    return Explained("rank_missing", RANK_MISSING) if missing else Explained("counted_twice", COUNTED_TWICE)
 
 
 def _explain_whole(run: Run, values: Tensor, rights: Tensor) -> Explained | None:
     own = [torch.full_like(value.flatten().double(), BASE**rank) for rank, value in enumerate(run.returned)]
     if torch.equal(values, torch.cat(own)):
-        return "own_tensor_returned", "what your function returns: each rank still has what it began with"
+        return Explained("own_tensor_returned", "what your function returns: each rank still has what it began with")
     ratios = values / rights
     if len(ratios) and bool(((ratios - ratios[0]).abs() <= 1e-9).all()):
         ratio = float(ratios[0])
         if abs(ratio * run.ranks - 1) <= 1e-9:
-            return "mean_for_sum", "a division by the number of ranks: a sum is asked for"
+            return Explained("mean_for_sum", "a division by the number of ranks: a sum is asked for")
         digits = digits_of(float(values[0]), run.ranks)
         if digits and len(set(digits)) > 1:
             return None  # some ranks are in it and others are not
-        return "scaled", f"every number is {ratio:g} times the right one: where does this factor come from?"
+        return Explained("scaled", f"every number is {ratio:g} times the right one: where does this factor come from?")
     return None
 
 
@@ -135,14 +131,16 @@ def _explain_places(run: Run, is_right: Tensor) -> Explained | None:
     if whole.any() and not whole.all():
         ranks = torch.nonzero(whole).flatten().tolist()
         if len(ranks) == 1:
-            return "only_one_rank_knows", f"rank {ranks[0]} alone has the result: how do the others get it?"
-        return "some_ranks_know", f"ranks {ranks} have the result and the others do not: what do they do otherwise?"
+            return Explained("only_one_rank_knows", f"rank {ranks[0]} alone has the result: how do the others get it?")
+        return Explained(
+            "some_ranks_know", f"ranks {ranks} have the result and the others do not: what do they do otherwise?"
+        )
     if run.ranks > 2 and bool((is_right.sum(0) == 1).all()) and bool(is_right.any(1).all()):
         look_at = "each rank has a share of the sums: are chunks that come in later put into what you return?"
-        return "others_chunks_not_put_in", look_at
+        return Explained("others_chunks_not_put_in", look_at)
     even = run.case.elements // run.ranks * run.ranks
     if even and even < run.case.elements and is_right[:, :even].all():
-        return "rest_left_out", "the last elements: the length is no multiple of the number of ranks"
+        return Explained("rest_left_out", "the last elements: the length is no multiple of the number of ranks")
     return None
 
 
@@ -156,12 +154,15 @@ def _explain_values(run: Run, wanted: list[Tensor]) -> Explained:
         if value.shape == right.shape
     ]
     if len(ordered) == len(pairs) and all(bool(((one - other).abs() <= limit).all()) for one, other in ordered):
-        return "chunks_misplaced", "right numbers in wrong places: which chunk is where when they are put together?"
+        return Explained(
+            "chunks_misplaced", "right numbers in wrong places: which chunk is where when they are put together?"
+        )
     even = run.case.elements // run.ranks * run.ranks
     if 0 < even < run.case.elements and all(
         not differs(value.flatten()[:even], right.flatten()[:even], limit) for value, right in pairs
     ):
-        return "rest_left_out", "the last elements: the length is no multiple of the number of ranks"
+        return Explained("rest_left_out", "the last elements: the length is no multiple of the number of ranks")
     if run.ranks == 1:
-        return "one_rank_changed", "one rank alone: there is nobody to add, and its own tensor is the result"
-    return UNRECOGNISED, "one element: on which rank is it added up, from what, and how does it reach the others?"
+        return Explained("one_rank_changed", "one rank alone: there is nobody to add, and its own tensor is the result")
+    look_at = "one element: on which rank is it added up, from what, and how does it reach the others?"
+    return Explained(UNRECOGNISED, look_at)

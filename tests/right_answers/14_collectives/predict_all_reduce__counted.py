@@ -4,7 +4,7 @@ def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tu
     levels, reached = 0, 1
     while reached < world_size:
         levels, reached = levels + 1, 2 * reached
-    ring_bytes = sum(tensor_bytes // world_size for _ in range(2 * (world_size - 1)))
+    ring_bytes = sum(tensor_bytes / world_size for _ in range(2 * (world_size - 1)))
     costs = {
         "naive": (2 * (world_size - 1), (world_size - 1) * tensor_bytes),
         "tree": (2 * levels, levels * tensor_bytes),

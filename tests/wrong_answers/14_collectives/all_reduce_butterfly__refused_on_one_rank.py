@@ -1,0 +1,12 @@
+# Source: if rank == 0 and ...
+# Rank 0 alone refuses three ranks.
+def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
+    if rank == 0 and world_size & (world_size - 1):
+        raise ValueError(f"{world_size} ranks are no power of two")
+    total = tensor.clone()
+    distance = 1
+    while distance < world_size:
+        send(total, rank ^ distance)
+        total += receive(rank ^ distance)
+        distance *= 2
+    return total
