@@ -32,7 +32,7 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 
 # %% [markdown]
 # **The problem.** Data parallel training all-reduces every gradient at every update. For DistilBERT that is 251 MiB
-# each time. Between two rooms, or two cities, the network is the slowest part.
+# each time. Between two rooms, or two cities, the network may well be the slowest part.
 #
 # What if the ranks train on their own for eight updates, and then average what they have become? That sends an
 # eighth. But each rank walks away from the others in the meantime. Does it matter?
@@ -122,7 +122,7 @@ for every, run in runs.items():
 #
 # - SGD: the step is the learning rate times the gradient.
 # - With momentum: the learning rate times `0.9 x buffer + gradient`, and each rank keeps its own buffer.
-# - With clipping: a gradient longer than a limit is divided by its length, times the limit.
+# - With clipping: a gradient that is longer than a limit is scaled down to the limit.
 # - AdamW: the first moment, divided by the root of the second.
 
 # %% [markdown]
@@ -132,7 +132,7 @@ for every, run in runs.items():
 #
 # Return two things: how often the ranks average, and True or False. True means that they end in the weights of data
 # parallel training, up to rounding. That takes the same micro-batches, and clips the averaged gradient. Ranks have
-# different rows; with clipping, all gradients are longer than the limit. Judged on twelve runs.
+# different rows; with clipping, all gradients are longer than the limit. Judged on thirteen runs.
 
 
 # %% exercise="predict_synchronisations"
@@ -276,7 +276,7 @@ print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,}
 # `average` above knows only a list of tensors. What belongs into that list? A model holds more than trained weights.
 #
 # - A normalisation layer keeps **running statistics** in buffers, `model.buffers()`. No gradient moves them; each
-#   forward does. So they drift as well.
+#   forward in train mode does. So they drift as well.
 # - A buffer may be a **counter** or a mask: integers or truth values, which have no mean.
 # - A **tied** parameter has two names.
 # - A **frozen** parameter is the same on every rank.
@@ -461,7 +461,7 @@ for name, is_sorted in (("rows at random", False), ("rows sorted", True)):
 # %%
 sent = [-(-60 // every) * parameter_bytes / 1024 for every in choices]
 for every, kib in zip(choices, sent, strict=True):
-    print(f"every = {every:>2}: {-(-60 // every):>2} synchronisations, {kib:5.1f} KiB from each rank")
+    print(f"every = {every:>2}: synchronisations {-(-60 // every):>2}, {kib:5.1f} KiB from each rank")
 draw_curves(
     [round(kib, 1) for kib in sent],
     losses,
@@ -477,7 +477,7 @@ draw_curves(
 #
 # | | data parallel | local SGD |
 # |---|---|---|
-# | memory of a device | weights, gradients, state | the same |
+# | memory of a device | weights, gradients, state, buckets | weights, gradients, state |
 # | sent for `U` updates | `U` x gradients | `U / every`, rounded up, x (weights and statistics) |
 # | gradient of an update | of all rows | of a rank's rows |
 # | equal to one process | yes | only with `every = 1` and a linear step |
@@ -734,6 +734,7 @@ check_local_sgd_method(what_is_averaged)
 # - [Accelerate, LocalSGD][accelerate]: the loop of the guide.
 # - [PyTorch, SGD][sgd] and [AdamW][adamw]: the formulas of their steps.
 # - [PyTorch, distributed communication][dist]: `all_reduce`, `all_gather_object`.
+# - [Li and others, Scaling Distributed Machine Learning with the Parameter Server][server]: what a driver is called.
 # - [Efficient AI Model Training with PyTorch][published]: the account of the bug hunt.
 #
 # [stich]: https://arxiv.org/abs/1805.09767
@@ -742,4 +743,5 @@ check_local_sgd_method(what_is_averaged)
 # [sgd]: https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html
 # [adamw]: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
 # [dist]: https://docs.pytorch.org/docs/stable/distributed.html
+# [server]: https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu
 # [published]: https://www.datacamp.com/courses/efficient-ai-model-training-with-pytorch

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from accelerate import Accelerator
 from accelerate.local_sgd import LocalSGD
+from datasets import Dataset
 from torch.utils.data import TensorDataset
 
 from grader.cases.local_sgd import accelerated_cases
@@ -21,7 +22,7 @@ from grader.checks.library_calls import record_library_calls
 from grader.checks.rank_records import watch_rows
 
 LEARNING_RATE = 0.05
-FIRST_USED_HERE = (Accelerator, LocalSGD)
+FIRST_USED_HERE = (Accelerator, LocalSGD, Dataset)
 
 
 def observe_accelerated(answer: Callable[..., Any], seed: int, number: int) -> dict[str, Any]:

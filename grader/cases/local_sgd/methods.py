@@ -49,21 +49,29 @@ class MethodCase:
 
 
 def method_cases(seed: int) -> tuple[MethodCase, ...]:
-    """Nine settings on two and three ranks; "parameters" after every update and after several, the driver any rank."""
+    """Nine settings on two and three ranks, in an order of the seed.
+
+    "parameters" are averaged after every update or after several; the driver is any rank.
+    """
     draw = random.Random(seed)
     width, updates = draw.randrange(3, 9), draw.choice((4, 6))
 
     def case(world_size: int, method: str, every: int = 1, driver: int = 0, *, shared: bool = False) -> MethodCase:
         return MethodCase(world_size, method, every, driver, shared, updates, width, seed)
 
-    return (
+    pairs = [
         case(2, GRADIENTS),
         case(2, PARAMETERS, 2),
         case(2, DRIVER),
         case(2, NOTHING),
         case(2, PARAMETERS, 1),
+    ]
+    triples = [
         case(3, GRADIENTS, shared=True),
         case(3, PARAMETERS, 2, shared=True),
         case(3, DRIVER, driver=2),
         case(3, NOTHING, shared=True),
-    )
+    ]
+    draw.shuffle(pairs)
+    draw.shuffle(triples)
+    return (*pairs, *triples)

@@ -41,7 +41,7 @@ class SynchronisationsCase:
 
 
 def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
-    """Twelve settings.
+    """Thirteen settings.
 
     A final average that is needed, and one that is not; a short last group that makes the last update, and one that
     decides whether a final average is needed; an average after every update, and a single update, with each optimizer.
@@ -59,4 +59,5 @@ def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
         SynchronisationsCase(k, k, every, PLAIN),
         SynchronisationsCase(odd - 1, odd, every, MOMENTUM),
         SynchronisationsCase(k, k, every, ADAMW),
+        SynchronisationsCase(rounds + 1, 1, 1, PLAIN),
     )

@@ -112,7 +112,7 @@ def _judge_means(setting: _Setting) -> Verdict | None:
     is_all = set(wrong) == {name for name in AVERAGED if setting.before[name][0].numel()}
     if is_all or first == "trained":
         waits = any(evidence.facts["unwaited"] for evidence in setting.ranks)
-        if manner == "own" and waits:
+        if waits:
             return Verdict(
                 "not_waited_for", expected, measured, "async_op=True returns a handle: who calls its wait()?"
             )
@@ -176,6 +176,12 @@ def _explain_parts(setting: _Setting, expected: str) -> Verdict:
     if wrong == ["2.weight"] and case.is_tied:
         measured, look_at = "another value of the tied weight", "the tied weight: under how many names does it come?"
         return Verdict("tied_weight_twice", expected, measured, look_at)
+    if manners == {"own"} and all(name.endswith("bias") or name.startswith("3.") for name in wrong):
+        measured, look_at = (
+            f"each rank's own {names}",
+            "biases and scales are trained too: which parameters are left out?",
+        )
+        return Verdict("vectors_left_out", expected, measured, look_at)
     if manners == {"own"}:
         return Verdict(
             "some_parameters_own", expected, f"each rank's own {names}", f"which parameters are left out: {names}"

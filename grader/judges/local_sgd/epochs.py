@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import torch
@@ -49,9 +50,16 @@ def judge_epoch(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | Non
         return verdict
     for rank, evidence in enumerate(ranks):
         verdict = judge_gradients(evidence.facts, evidence.tensors, _own(case, rank))
+        if verdict and verdict.code == "gradient_divided_twice":
+            look_at = "one division, by the micro-batches of the group: gradients are not shared with other ranks"
+            return replace(verdict, look_at=look_at)
         if verdict:
-            return _explain_gradient(case, ranks, rank, verdict)
+            return _explain_gradient(case, ranks, rank, verdict) if verdict.code in EXPLAINED else verdict
     return judge_movements(case, ranks)
+
+
+# Verdicts on one process that may have a cause in what the ranks do together.
+EXPLAINED = ("other_gradient", "gradient_scaled", "divided_by_another_number", "micro_batches_weighed_unequally")
 
 
 @lru_cache(maxsize=32)

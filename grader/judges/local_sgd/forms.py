@@ -17,6 +17,7 @@ LOOK_AT = {
     "gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
     "gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
     "update_every_micro_batch": "gradient_accumulation_steps of the Accelerator, and accelerator.accumulate(model)",
+    "other_inputs": "the rows of a micro-batch are taken in the order of the dataset: does the loader shuffle?",
     "cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
 }
 
@@ -49,6 +50,10 @@ def _judge_use(case: EpochCase, evidence: RankEvidence) -> Verdict | None:
     if len(library["backward"]) < len(evidence.facts["forward_rows"]):
         measured = f"{count(len(library['backward']), 'call')} of accelerator.backward"
         return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
+    rows = evidence.facts["forward_rows"]
+    if any(one != case.rows for one in rows):
+        measured = f"a forward of {next(one for one in rows if one != case.rows)} rows"
+        return Verdict("other_rows", f"forwards of {case.rows} rows", measured, "the batch size of the loader")
     if not made:
         return Verdict(
             "local_sgd_not_used", expected, "no LocalSGD was made", "from accelerate.local_sgd import LocalSGD"
@@ -76,5 +81,8 @@ def _judge_steps(case: EpochCase, evidence: RankEvidence, made: Sequence[Sequenc
     if calls == case.updates and steps == wanted:
         look_at = "step() is called for each update already: who counts the k micro-batches again?"
         return Verdict("multiplied_by_k_too", expected, measured, look_at)
+    if apart == case.k * (case.every + 1):
+        look_at = "step() counts from 1: after which update should the first average come?"
+        return Verdict("averaged_one_too_late", expected, measured, look_at)
     look_at = "how many calls of step() lie between two averages"
     return Verdict("other_steps", expected, measured, look_at)

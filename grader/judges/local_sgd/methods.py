@@ -35,7 +35,8 @@ def _judge_call(case: MethodCase, rank: int, evidence: RankEvidence) -> Verdict 
         return Verdict("returned_none", f"one of {', '.join(METHODS)} {place}", "None", look_at)
     if not facts["is_text"] or facts["answer"] not in METHODS:
         look_at = "the text that your function returns: it is one of four"
-        return Verdict("no_method", f"one of {', '.join(METHODS)} {place}", str(facts["answer"]), look_at)
+        code = "other_word" if facts["is_text"] else "no_text"
+        return Verdict(code, f"one of {', '.join(METHODS)} {place}", str(facts["answer"]), look_at)
     if facts["trained"] != 1:
         measured = f"train was called {facts['trained']} times"
         return Verdict(

@@ -55,6 +55,11 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
         lambda c: c.micro_batches / c.k / c.every,
         "updates and averages are whole numbers: what happens at the end of a group, and at the end of the run?",
     ),
+    Mistake(
+        "sixty_updates_assumed",
+        lambda c: -(-60 // c.every),
+        "60 is the number of updates of one run of the lesson: count those of this run",
+    ),
     Mistake("every_given_back", lambda c: c.every, "every is what lies between two averages, not how many there are"),
     Mistake("final_only", lambda c: 1, "there is an average after every few updates, not only at the end"),
     Mistake("never", lambda c: 0, "the ranks average: after which updates?"),

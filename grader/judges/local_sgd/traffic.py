@@ -52,14 +52,12 @@ def _judge_average(case: AveragingCase, calls: Sequence[tuple[str, int]], place:
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
         (counts, "counters_sent", "counters and masks stay as they are: why send them?"),
         (-vectors["statistics"], "statistics_not_sent", "running statistics drift too: which buffers have fractions?"),
-        (vectors["gradients"], "gradients_sent_too", "an average of parameters needs no gradients"),
     ):
         if excess and reduced - wanted == excess:
             return Verdict(code, expected, measured, look_at)
     if reduced > wanted and reduced % wanted == 0:
-        return Verdict(
-            "sent_several_times", expected, measured, "one all-reduce for each tensor: which calls it again?"
-        )
+        look_at = "one all-reduce for each tensor: which calls it again, or what else of the same size is sent?"
+        return Verdict("sent_several_times", expected, measured, look_at)
     code = "bytes_missing" if reduced < wanted else "bytes_in_excess"
     return Verdict(code, expected, measured, "which tensors your loop goes through, and how often")
 
@@ -113,7 +111,8 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
         wanted * (once + state) + 4 * wanted * len(list(case.make_model().parameters())),
     ):
         return "state_sent_too", "the optimizer's state stays on its rank: what else does your loop send?"
-    if sent == parameter_bytes * case.updates + once * wanted or sent == parameter_bytes * case.updates:
+    between = [call for call in calls if call.updates < case.updates and call.forwards == case.boundaries[call.updates]]
+    if between and sent - sum(call.byte_count for call in between) == once * wanted:
         return "gradients_sent_too", "no gradient crosses the network: what does your loop all-reduce before a step?"
     if sent % once == 0:
         more = "more" if sent > once * wanted else "fewer"
