@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from grader.cases.local_sgd import ADAMW, MOMENTUM, AveragingCase, EpochCase, averaging_cases, epoch_cases
 from grader.cases.local_sgd.averaging import vectors_of
@@ -41,25 +41,31 @@ def _judge_average(case: AveragingCase, calls: Sequence[tuple[str, int]], place:
     if others:
         names = ", ".join(sorted({name for name, _ in calls} - {"all_reduce"}))
         return Verdict("other_collectives", expected, measured, f"{names}: one all-reduce for each tensor is enough")
+    code, look_at = _explain_average(case, reduced - wanted, vectors)
+    if reduced > wanted and reduced % wanted == 0:
+        code = "sent_several_times"
+        look_at = "one all-reduce for each tensor: which calls it again, or what else of the same size is sent?"
+    return Verdict(code, expected, measured, look_at)
+
+
+def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int]) -> tuple[str, str]:
+    """Explain bytes in excess, or missing, by the tensors that have so many."""
     model = case.make_model(0)
     tied = dict(model.named_parameters())["2.weight"].nbytes if case.is_tied else 0
     counts = sum(one.nbytes for one in model.buffers() if not one.is_floating_point())
     look_at_tied = "the tied weight is one parameter: under how many names does your loop meet it?"
     look_at_frozen = "frozen weights are the same on every rank: why send them?"
-    for excess, code, look_at in (
+    for size, code, look_at in (
         (tied, "tied_weight_sent_twice", look_at_tied),
         (vectors["frozen"], "frozen_sent", look_at_frozen),
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
         (counts, "counters_sent", "counters and masks stay as they are: why send them?"),
         (-vectors["statistics"], "statistics_not_sent", "running statistics drift too: which buffers have fractions?"),
     ):
-        if excess and reduced - wanted == excess:
-            return Verdict(code, expected, measured, look_at)
-    if reduced > wanted and reduced % wanted == 0:
-        look_at = "one all-reduce for each tensor: which calls it again, or what else of the same size is sent?"
-        return Verdict("sent_several_times", expected, measured, look_at)
-    code = "bytes_missing" if reduced < wanted else "bytes_in_excess"
-    return Verdict(code, expected, measured, "which tensors your loop goes through, and how often")
+        if size and excess == size:
+            return code, look_at
+    look_at = "which tensors your loop goes through, and how often"
+    return "bytes_missing" if excess < 0 else "bytes_in_excess", look_at
 
 
 def judge_local_sgd_traffic(observation: Observation, seed: int) -> Verdict:
