@@ -95,8 +95,8 @@ def observe_methods(rank: int, world_size: int, answer: Callable[..., Any], seed
         with count_steps() as steps:
             said = answer(train, model, optimizer)
         left = len(optimizer._optimizer_step_pre_hooks) + len(optimizer._optimizer_step_post_hooks)
-        said = said if isinstance(said, str) else type(said).__name__
-        facts = {"answer": said[:60], "is_text": isinstance(said, str), "trained": trained}
+        text = said if isinstance(said, str) else type(said).__name__
+        facts = {"answer": text[:60], "is_text": isinstance(said, str), "trained": trained}
         reports.append({"facts": facts | {"steps": steps[0], "hooks_left": left}, "tensors": {}})
     return reports
 
