@@ -29,12 +29,18 @@ KNOWN_ERRORS = (
         "integer_buffer_divided",
         "a counter has no fractions, so it cannot hold a mean: which buffers are averaged?",
     ),
+    (
+        "has no attribute 'no_sync'",
+        "model_not_prepared",
+        "LocalSGD needs the model that accelerator.prepare returns: is it prepared, and is that what it is given?",
+    ),
 )
+WAITS = "average and collectives need every rank: does each of them come here?"
 
 
 @make_check("predict_synchronisations", ("micro_batches", "k", "every", "optimizer"))
 def check_local_sgd_synchronisations(predict_synchronisations: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the synchronisations of thirteen runs, and whether they equal data parallel training."""
+    """Ask for the synchronisations of fifteen runs, and whether they equal data parallel training."""
     predicted = []
     for case in synchronisations_cases(seed):
         answer = predict_synchronisations(case.micro_batches, case.k, case.every, case.optimizer)
@@ -82,13 +88,18 @@ def check_local_sgd_accelerate(train_accelerated: Callable[..., Any], seed: int)
     reports = []
     for number, case in enumerate(accelerated_cases(seed)):
         arguments = {"answer": train_accelerated, "seed": seed, "number": number}
-        reports.append(run_on_ranks(observe_accelerated, case.world_size, "train_accelerated", **arguments).returned)
+        try:
+            run = run_on_ranks(observe_accelerated, case.world_size, "train_accelerated", **arguments)
+        except CheckFailed as failure:
+            _explain_known(failure)
+            raise
+        reports.append(run.returned)
     return _observation(reports)
 
 
 @make_check("what_is_averaged", ("train", "model", "optimizer"))
 def check_local_sgd_method(what_is_averaged: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the method of nine trainings, on two and three ranks."""
+    """Ask for the method of sixteen trainings, on two and three ranks."""
     return _observe_all(observe_methods, what_is_averaged, seed, method_cases(seed), "what_is_averaged")
 
 
@@ -114,6 +125,8 @@ def plain_truth(value: Any) -> Any:
 
 
 def _explain_known(failure: CheckFailed) -> None:
+    if failure.code == "ranks_without_end":
+        fail(failure.code, failure.expected, failure.measured, f"{failure.look_at.partition(' (')[0]} ({WAITS})")
     for words, code, look_at in KNOWN_ERRORS:
         if words in failure.measured:
             fail(code, failure.expected, failure.measured, f"{failure.look_at} ({look_at})")

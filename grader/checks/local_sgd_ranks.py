@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimizer_pre_hooks
 
 from grader.cases.local_sgd import DRIVER, GRADIENTS, PARAMETERS, MethodCase, averaging_cases, epoch_cases, method_cases
 from grader.cases.local_sgd.averaging import vectors_of
@@ -30,9 +30,10 @@ def _average_one(model: nn.Module, answer: Callable[..., Any]) -> Report:
     parameters, needs = list(model.parameters()), [one.requires_grad for one in model.parameters()]
     buffers = {name: one.dtype for name, one in model.named_buffers()}
     with defer_asynchronous_calls() as waiting, CollectiveLog() as log:
-        answer(model)
+        returned = answer(model)
     after = list(model.parameters())
     facts = {
+        "returns": returned is not None and returned is not model,
         "calls": plain(log.events),
         "unwaited": sum(not one.is_waited for one in waiting),
         "is_replaced": list(map(id, after)) != list(map(id, parameters)),
@@ -92,20 +93,32 @@ def observe_methods(rank: int, world_size: int, answer: Callable[..., Any], seed
             trained += 1
             _train_by(case, model, optimizer, rank)
 
+        before = _what_watches(model, optimizer)
         with count_steps() as steps:
             said = answer(train, model, optimizer)
-        left = len(optimizer._optimizer_step_pre_hooks) + len(optimizer._optimizer_step_post_hooks)
         text = said if isinstance(said, str) else type(said).__name__
+        left = [name for name, one in _what_watches(model, optimizer).items() if one != before[name]]
         facts = {"answer": text[:60], "is_text": isinstance(said, str), "trained": trained}
-        reports.append({"facts": facts | {"steps": steps[0], "hooks_left": left}, "tensors": {}})
+        reports.append({"facts": facts | {"steps": steps[0], "left": left}, "tensors": {}})
     return reports
+
+
+def _what_watches(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
+    """Return what a function may hang on a training: the hooks, by their number, and the optimizer's step itself."""
+    hooks = [
+        *(len(one._backward_hooks or ()) for one in model.parameters()),
+        *(len(one._post_accumulate_grad_hooks or ()) for one in model.parameters()),
+        *(len(one._forward_hooks) + len(one._forward_pre_hooks) for one in model.modules()),
+        len(optimizer._optimizer_step_pre_hooks) + len(optimizer._optimizer_step_post_hooks),
+        len(_global_optimizer_pre_hooks) + len(_global_optimizer_post_hooks),
+    ]
+    return {"a hook": hooks, "another optimizer.step": optimizer.step}
 
 
 def _train_by(case: MethodCase, model: nn.Module, optimizer: torch.optim.Optimizer, rank: int) -> None:
     for update in range(case.updates):
-        inputs, targets = case.make_batch(rank, update)
-        optimizer.zero_grad()
-        F.mse_loss(model(inputs), targets).backward()  # type: ignore[no-untyped-call]
+        optimizer.zero_grad(set_to_none=not case.is_kept)
+        case.loss(model, rank, update).backward()  # type: ignore[no-untyped-call]
         gradients = [one.grad for one in model.parameters() if one.grad is not None]
         if case.method in (GRADIENTS, DRIVER):
             average_in_place(gradients)

@@ -9,8 +9,10 @@ from torch import nn
 from grader.cases.local_sgd import (
     ADAMW,
     MOMENTUM,
+    NOTHING,
     SGD,
     EpochCase,
+    MethodCase,
     accelerated_cases,
     averaging_cases,
     epoch_cases,
@@ -18,6 +20,7 @@ from grader.cases.local_sgd import (
     synchronisations_cases,
 )
 from grader.cases.local_sgd.averaging import vectors_of
+from grader.cases.local_sgd.methods import LAST_BITS, LAST_SHARED, RANK_TWO, REORDERED
 from grader.judges.local_sgd.epochs import first_weights, own_gradients
 from grader.judges.local_sgd.movements import Stepper
 
@@ -63,11 +66,16 @@ def test_runs_to_predict_hold_every_trap(seed: int) -> None:
     assert any(case.updates % case.every for case in cases) and any(not case.updates % case.every for case in cases)
     assert any(case.updates == 1 < case.every and case.is_equal for case in cases)
     assert any(case.updates == 1 and not case.is_equal for case in cases)
+    late = [case for case in cases if case.synchronisations == 1 < case.updates]
+    assert {case.optimizer for case in late} == {SGD, MOMENTUM}
     assert {case.optimizer for case in cases if case.every == 1} == {case.optimizer for case in cases}
 
 
 def test_every_kind_of_training_is_there_in_an_order_of_the_seed() -> None:
-    orders = {tuple((case.method, case.every, case.driver) for case in method_cases(seed)) for seed in range(6)}
+    orders = {
+        tuple((case.method, case.every, case.driver, case.difference, case.is_kept) for case in method_cases(seed))
+        for seed in range(6)
+    }
     assert len(orders) > 3
     assert len({frozenset(order) for order in orders}) == 1
 
@@ -99,3 +107,38 @@ def test_a_sum_of_three_equal_weights_over_three_may_round() -> None:
     weights = vectors_of(averaging_cases(0)[2].make_model(0))["frozen"]
     assert isinstance(averaging_cases(0)[2].make_model(0), nn.Module)
     assert not torch.equal((weights + weights + weights) / 3, weights)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ranks_that_never_talk_differ_in_their_last_bits_only(seed: int) -> None:
+    case = next(case for case in method_cases(seed) if (case.method, case.difference) == (NOTHING, LAST_BITS))
+    first, second = (_trained_alone(case, rank) for rank in range(2))
+    assert not torch.equal(first, second) and torch.allclose(first, second)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gradients_differ_as_the_cases_say(seed: int) -> None:
+    for case in method_cases(seed):
+        first, second = ([_slopes(case, rank, update) for update in range(case.updates)] for rank in (0, 1))
+        same = [all(map(torch.equal, one, two)) for one, two in zip(first, second, strict=True)]
+        if case.difference == LAST_SHARED:
+            assert same[-1] and not any(same[:-1])
+        if case.difference == REORDERED:
+            assert not any(same)
+            assert all(one.sum() == two.sum() for one, two in zip(first[0], second[0], strict=True))
+        if case.difference == RANK_TWO:
+            assert all(same) and not torch.equal(first[0][0], _slopes(case, 2, 0)[0])
+
+
+def _slopes(case: MethodCase, rank: int, update: int) -> list[torch.Tensor]:
+    return case.slopes([one.shape for one in case.make_model().parameters()], rank, update)
+
+
+def _trained_alone(case: MethodCase, rank: int) -> torch.Tensor:
+    model = case.make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for update in range(case.updates):
+        optimizer.zero_grad()
+        case.loss(model, rank, update).backward()
+        optimizer.step()
+    return nn.utils.parameters_to_vector(model.parameters()).detach()

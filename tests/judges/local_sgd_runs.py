@@ -42,7 +42,7 @@ def averaging_run(
 ) -> Observation:
     """Report what `observe_averaging` would; `change` alters what a right average leaves."""
     settings, tensors = [], {}
-    common = {"unwaited": 0, "is_replaced": False, "is_trainable": True, "other_formats": []} | facts
+    common = {"unwaited": 0, "is_replaced": False, "is_trainable": True, "other_formats": [], "returns": False} | facts
     for number, case in enumerate(averaging_cases(seed)):
         made = [vectors_of(case.make_model(rank)) for rank in range(case.world_size)]
         parts = {name: [one[name] for one in made] for name in made[0]}
@@ -116,7 +116,12 @@ def _facts(case: EpochCase, rows: list[int], calls: list[list[Any]]) -> dict[str
     events: list[str] = []
     for first, last in pairwise(ends):
         events += ["forward", "backward"] * (last - first) + ["update"]
-    facts = {"events": events, "forward_rows": [case.rows] * len(rows), "seen": [[index] for index in rows]}
+    facts = {
+        "events": events,
+        "forward_rows": [case.rows] * len(rows),
+        "is_training": [True] * len(rows),
+        "seen": [[index] for index in rows],
+    }
     return facts | {"calls": calls, "counts": [case.micro_batches] * case.is_normalised}
 
 

@@ -20,7 +20,7 @@ def method_run(seed: int, answer=lambda case, rank: case.method, **facts: Any) -
         ranks = []
         for rank in range(case.world_size):
             steps = case.updates if case.method != DRIVER or rank == case.driver else 0
-            common = {"answer": answer(case, rank), "is_text": True, "trained": 1, "steps": steps, "hooks_left": 0}
+            common = {"answer": answer(case, rank), "is_text": True, "trained": 1, "steps": steps, "left": []}
             ranks.append(common | facts)
         settings.append(ranks)
     return Observation({"settings": settings})
@@ -59,7 +59,8 @@ def test_a_wrong_test_is_told(seed: int, wrong, code: str) -> None:
         (lambda case, rank: "int", {"is_text": False}, "no_text"),
         (lambda case, rank: "DDP", {}, "other_word"),
         (lambda case, rank: case.method, {"trained": 2}, "trained_another_time"),
-        (lambda case, rank: case.method, {"hooks_left": 1}, "hook_left_behind"),
+        (lambda case, rank: case.method, {"left": ["a hook"]}, "hook_left_behind"),
+        (lambda case, rank: case.method, {"left": ["another optimizer.step"]}, "step_left_replaced"),
         (lambda case, rank: case.method, {"steps": 1}, "stepped_too"),
     ],
 )
@@ -76,11 +77,12 @@ def test_a_call_that_breaks_the_contract_is_told(answer, facts: dict, code: str)
         ({"prepared": ["model", "loader"]}, "optimizer_not_prepared"),
         ({"backward": [2]}, "accelerator_backward_not_used"),
         ({"made": []}, "local_sgd_not_used"),
-        ({"made": [[8, False, 14]]}, "local_sgd_disabled"),
-        ({"made": [[8, True, 0]]}, "step_not_called"),
-        ({"made": [[4, True, 14]]}, "micro_batches_counted"),
-        ({"made": [[8, True, 7]]}, "multiplied_by_k_too"),
-        ({"made": [[5, True, 14]]}, "other_steps"),
+        ({"made": [[12, False, 21]]}, "local_sgd_disabled"),
+        ({"made": [[12, True, 0]]}, "step_not_called"),
+        ({"made": [[4, True, 21]]}, "micro_batches_counted"),
+        ({"made": [[12, True, 7]]}, "multiplied_by_k_too"),
+        ({"made": [[12, True, 1]] * 21}, "local_sgd_made_again"),
+        ({"made": [[5, True, 21]]}, "other_steps"),
     ],
 )
 def test_a_wrong_use_of_accelerate_is_told(changes: dict, code: str) -> None:

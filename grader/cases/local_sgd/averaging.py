@@ -13,12 +13,15 @@ _WIDTH = 6
 
 @dataclass(frozen=True)
 class AveragingCase:
-    """A small model on each rank; what is trained, or is a running statistic, differs between the ranks.
+    """A small model on each rank; what is trained, or is a buffer with fractions, differs between the ranks.
+
+    Besides its layers it trains `gain`, a single number, and `spare`, which no gradient has reached yet.
 
     Attributes:
         world_size: How many ranks.
         features: Features of a row.
-        is_normalised: Whether it has a batch normalisation and a mask, so buffers with and without fractions.
+        is_normalised: Whether it has a batch normalisation, a mask, and two more buffers with fractions: `offset`, a
+            single number, and `history`, which is not persistent.
         is_tied: Whether two layers share one weight.
         is_frozen: Whether the first layer is frozen; its weights are the same on every rank.
         seed: Seed of the weights.
@@ -44,8 +47,13 @@ class AveragingCase:
             layers[-3].weight = layers[2].weight
         if self.is_normalised:
             model.register_buffer("mask", torch.arange(_WIDTH) % 2 == rank % 2)
+            model.register_buffer("offset", torch.zeros(()))
+            model.register_buffer("history", torch.zeros(_WIDTH), persistent=False)
+        model.register_parameter("gain", nn.Parameter(torch.zeros(())))
+        model.register_parameter("spare", nn.Parameter(torch.zeros(_WIDTH)))
         layers[0].requires_grad_(not self.is_frozen)
         self._fill(model, generator, torch.Generator().manual_seed(self.seed + 1 + rank))
+        dict(model.named_parameters())["spare"].grad = None
         for count in model.buffers():
             if count.dtype == torch.int64:
                 count.fill_(10 + 2 * rank)

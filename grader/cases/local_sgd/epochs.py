@@ -82,7 +82,7 @@ class EpochCase:
 
 
 def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
-    """Five settings.
+    """Five settings; in the first one the ranks are not as many as the micro-batches of an update.
 
     On two ranks: a final average that is needed; one that is not, with momentum; an average after each update. On
     three: running statistics, momentum and a short last group; then AdamW with fewer updates than `every`.
@@ -90,7 +90,7 @@ def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
     draw = random.Random(seed)
     rows, features, odd = draw.randrange(3, 6), draw.randrange(3, 9), draw.choice((3, 5))
     return (
-        EpochCase(2, 14, 2, 4, SGD, False, rows, features, seed),
+        EpochCase(2, 21, 3, 4, SGD, False, rows, features, seed),
         EpochCase(2, 12, 2, 3, MOMENTUM, False, rows, features, seed + 1),
         EpochCase(2, 6, 2, 1, SGD, False, rows, features, seed + 2),
         EpochCase(3, 4 * odd + 1, odd, 2, MOMENTUM, True, rows + 3, features, seed + 3),
@@ -99,10 +99,10 @@ def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
 
 
 def accelerated_cases(seed: int) -> tuple[EpochCase, ...]:
-    """Two settings for Accelerate: full groups, a final average that is needed."""
+    """Two settings for Accelerate: full groups, other numbers of ranks than of micro-batches, a final average."""
     draw = random.Random(seed)
     rows, features = draw.randrange(3, 6), draw.randrange(3, 9)
     return (
-        EpochCase(2, 14, 2, 4, SGD, False, rows, features, seed + 5),
-        EpochCase(3, 15, 3, 2, SGD, False, rows, features, seed + 6),
+        EpochCase(2, 21, 3, 4, SGD, False, rows, features, seed + 5),
+        EpochCase(3, 10, 2, 2, SGD, False, rows, features, seed + 6),
     )

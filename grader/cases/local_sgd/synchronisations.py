@@ -41,10 +41,11 @@ class SynchronisationsCase:
 
 
 def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
-    """Thirteen settings.
+    """Fifteen settings.
 
     A final average that is needed, and one that is not; a short last group that makes the last update, and one that
-    decides whether a final average is needed; an average after every update, and a single update, with each optimizer.
+    decides whether a final average is needed; an average after every update, with each optimizer; a single update;
+    several updates, and one average at their end.
     """
     draw = random.Random(seed)
     every, rounds, k = draw.choice((6, 8)), draw.randrange(5, 9), draw.choice((2, 4))
@@ -60,4 +61,6 @@ def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
         SynchronisationsCase(odd - 1, odd, every, MOMENTUM),
         SynchronisationsCase(k, k, every, ADAMW),
         SynchronisationsCase(rounds + 1, 1, 1, PLAIN),
+        SynchronisationsCase(k * (every - 2), k, every, PLAIN),
+        SynchronisationsCase(odd * every - 1, odd, every, MOMENTUM),
     )

@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from grader.cases.local_sgd import AveragingCase, averaging_cases
 from grader.cases.local_sgd.averaging import vectors_of
-from grader.judges.equivalence import compare
 from grader.judges.local_sgd.evidence import RankEvidence, are_near, evidence_of, mean_of
+from grader.judges.local_sgd.means import Part, explain_buffers, explain_mean, explain_parameters
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
-Part = list[Tensor]  # one vector for each rank
 _NAMES = {
     "trained": "trained parameters",
     "frozen": "frozen parameters",
-    "statistics": "running statistics",
+    "statistics": "buffers with fractions",
     "counts": "counters and masks",
     "gradients": "gradients",
 }
@@ -85,6 +83,9 @@ def _judge_left_alone(setting: _Setting) -> Verdict | None:
 def _explain_changed(name: str, before: Part, after: Part) -> tuple[str, str, str]:
     size, look_at = len(before), f"{_NAMES[name]}: what writes into them?"
     if after[0].shape != before[0].shape:
+        if name == "gradients" and not after[0].numel():
+            look_at = "zero_grad(), or a grad that is set to None: an average of values has no need of it"
+            return "gradients_missing", "no gradients any more", look_at
         return f"{name}_missing", "another number of them", look_at
     own = {"frozen": "frozen weights are the same everywhere: rounding is all that an average can do to them"}
     own["counts"] = "a counter or a mask is no mean of others: which buffers have fractions?"
@@ -103,87 +104,33 @@ def _judge_means(setting: _Setting) -> Verdict | None:
     for name in AVERAGED:
         mean = mean_of(setting.before[name])
         if not are_near(setting.after[name], [mean] * setting.case.world_size):
-            wrong[name] = _explain_mean(setting.before[name], setting.after[name])
+            wrong[name] = explain_mean(setting.before[name], setting.after[name])
     if not wrong:
         return None
     first = next(iter(wrong))
     expected = f"{_NAMES[first]}: the mean over {setting.case.world_size} ranks, on each of them"
     manner, measured, look_at = wrong[first]
-    is_all = set(wrong) == {name for name in AVERAGED if setting.before[name][0].numel()}
-    if is_all or first == "trained":
-        waits = any(evidence.facts["unwaited"] for evidence in setting.ranks)
-        if waits:
-            return Verdict(
-                "not_waited_for", expected, measured, "async_op=True returns a handle: who calls its wait()?"
-            )
-        if manner == "own" and any(evidence.placed for evidence in setting.ranks):
-            look_at = "all_reduce writes into its tensor: is that the parameter itself, or a copy of it?"
-            return Verdict("copy_averaged", expected, measured, look_at)
-        if manner == "other" and first == "trained":
-            return _explain_parts(setting, expected)
-        return Verdict(f"{manner}_parameters", expected, measured, look_at)
+    if first == "trained":
+        return _explain_trained(setting, expected, wrong[first])
     if manner == "own":
         look_at = "running statistics are no parameters, and drift too: where does a module keep them?"
         return Verdict("buffers_forgotten", expected, measured, look_at)
-    return Verdict(f"{manner}_statistics", expected, measured, f"running statistics: {look_at}")
+    if manner == "other":
+        return explain_buffers(setting.case, setting.before["statistics"], setting.after["statistics"], expected)
+    return Verdict(f"{manner}_statistics", expected, measured, f"buffers with fractions: {look_at}")
 
 
-def _explain_mean(before: Part, after: Part) -> tuple[str, str, str]:
-    """Explain what stands in place of a mean: a manner, what was measured, where to look."""
-    size, mean = len(before), mean_of(before)
-    if not all(bool(torch.isfinite(one).all()) for one in after):
-        return "not_finite", "NaN or infinity", "a division by zero, or memory that was never written"
-    if are_near(after, before):
-        return "own", "each rank's own values", "what your function leaves in the tensors of a rank"
-    for source, other in enumerate(before):
-        if are_near(after, [other] * size):
-            look_at = "a broadcast copies one rank's values: the mean over all ranks is asked for"
-            return "one_rank", f"the values of rank {source} alone", look_at
-    if are_near(after, [one / size for one in before]):
-        return (
-            "divided_alone",
-            f"each rank's own values, divided by {size}",
-            "which call adds those of the other ranks?",
-        )
-    factor = compare(after[0], mean).factor
-    if not are_near(after, [factor * mean] * size):
-        return "other", "other values", "what is added, and what it is divided by"
-    measured = f"exactly {factor:.4g} times the mean"
-    if abs(factor - size) < 1e-3:
-        return "summed", measured, "an all-reduce adds: what makes a mean of the sum?"
-    if abs(factor * size - 1) < 1e-3:
-        return "divided_twice", measured, f"two divisions by {size}: one of them is enough"
-    divisor = size / factor
-    if 0.5 < divisor < 100 and abs(divisor - round(divisor)) < 1e-3:
-        look_at = f"a division by {divisor:.0f}: how many ranks are there, and which call tells it?"
-        return "wrong_number_of_ranks", measured, look_at
-    return "scaled", measured, "which product or division is one too many"
-
-
-def _explain_parts(setting: _Setting, expected: str) -> Verdict:
-    """Explain trained parameters of which some are right and others not."""
-    case, start, wrong, manners = setting.case, 0, [], set()
-    for name, parameter in case.make_model(0).named_parameters():
-        if not parameter.requires_grad:
-            continue
-        part = slice(start, start + parameter.numel())
-        before, after = ([one[part] for one in some["trained"]] for some in (setting.before, setting.after))
-        start = part.stop
-        if not are_near(after, [mean_of(before)] * case.world_size):
-            wrong.append(name)
-            manners.add(_explain_mean(before, after)[0])
-    names = ", ".join(wrong)
-    if wrong == ["2.weight"] and case.is_tied:
-        measured, look_at = "another value of the tied weight", "the tied weight: under how many names does it come?"
-        return Verdict("tied_weight_twice", expected, measured, look_at)
-    if manners == {"own"} and all(name.endswith("bias") or name.startswith("3.") for name in wrong):
-        measured, look_at = (
-            f"each rank's own {names}",
-            "biases and scales are trained too: which parameters are left out?",
-        )
-        return Verdict("vectors_left_out", expected, measured, look_at)
-    if manners == {"own"}:
-        return Verdict(
-            "some_parameters_own", expected, f"each rank's own {names}", f"which parameters are left out: {names}"
-        )
-    return Verdict("other_parameters", expected, f"other values of {names}", "what is added, and what it is divided by")
+def _explain_trained(setting: _Setting, expected: str, found: tuple[str, str, str]) -> Verdict:
+    """Explain trained parameters that are no means, by what `explain_mean` found."""
+    manner, measured, look_at = found
+    if any(evidence.facts["unwaited"] for evidence in setting.ranks):
+        return Verdict("not_waited_for", expected, measured, "async_op=True returns a handle: who calls its wait()?")
+    if manner == "own" and any(evidence.facts["returns"] for evidence in setting.ranks):
+        look_at = "your function returns something: an average in place writes into the model's own tensors"
+        return Verdict("means_returned", expected, measured, look_at)
+    if manner == "own" and any(evidence.placed for evidence in setting.ranks):
+        look_at = "all_reduce writes into its tensor: is that the parameter itself, or a copy of it?"
+        return Verdict("copy_averaged", expected, measured, look_at)
+    if manner == "other":
+        return explain_parameters(setting.case, setting.before["trained"], setting.after["trained"], expected)
+    return Verdict(f"{manner}_parameters", expected, measured, look_at)

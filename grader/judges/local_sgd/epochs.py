@@ -49,6 +49,9 @@ def judge_epoch(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | Non
     if verdict:
         return verdict
     for rank, evidence in enumerate(ranks):
+        if not all(evidence.facts.get("is_training", ())):
+            expected = f"forwards in train mode on rank {rank} of {case.world_size}"
+            return Verdict("not_in_train_mode", expected, "a forward in eval mode", "model.eval(): who calls it?")
         verdict = judge_gradients(evidence.facts, evidence.tensors, _own(case, rank))
         if verdict and verdict.code == "gradient_divided_twice":
             look_at = "one division, by the micro-batches of the group: gradients are not shared with other ranks"
@@ -98,6 +101,9 @@ def _explain_gradient(case: EpochCase, ranks: Sequence[RankEvidence], rank: int,
             return Verdict("gradients_averaged", expected, "the mean of the ranks' gradients", look_at)
         if compare(seen, case.world_size * mean_of(own)).is_equal:
             return Verdict("gradients_summed", expected, "the sum of the ranks' gradients", look_at)
+        if compare(seen, own[rank] / case.world_size).is_equal:
+            look_at = "nothing is added over the ranks here, so nothing is divided by their number"
+            return Verdict("gradient_divided_by_ranks", expected, f"1 / {case.world_size} of it", look_at)
         return _explain_place(case, ranks[rank], expected) or verdict
     return verdict
 

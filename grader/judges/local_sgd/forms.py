@@ -17,7 +17,9 @@ LOOK_AT = {
     "gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
     "gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
     "update_every_micro_batch": "gradient_accumulation_steps of the Accelerator, and accelerator.accumulate(model)",
-    "other_inputs": "the rows of a micro-batch are taken in the order of the dataset: does the loader shuffle?",
+    "other_inputs": "the order: rows of a micro-batch stand side by side in the dataset. Does the loader shuffle?",
+    "other_step": "the learning rate: which one is the optimizer given?",
+    "other_weights": "which optimizer is made, and with what? SGD with learning_rate is asked for",
     "cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
 }
 
@@ -54,10 +56,16 @@ def _judge_use(case: EpochCase, evidence: RankEvidence) -> Verdict | None:
     if any(one != case.rows for one in rows):
         measured = f"a forward of {next(one for one in rows if one != case.rows)} rows"
         return Verdict("other_rows", f"forwards of {case.rows} rows", measured, "the batch size of the loader")
+    if len(rows) == 2 * case.micro_batches:
+        look_at = "how often the loader is walked through: one epoch is asked for"
+        return Verdict("epoch_repeated", f"{case.micro_batches} forwards", f"{len(rows)} forwards", look_at)
     if not made:
         return Verdict(
             "local_sgd_not_used", expected, "no LocalSGD was made", "from accelerate.local_sgd import LocalSGD"
         )
+    if len(made) > 1:
+        look_at = "one LocalSGD stands around the whole loop, and counts in it"
+        return Verdict("local_sgd_made_again", expected, f"{len(made)} of them on a rank", look_at)
     if not made[0][1]:
         return Verdict("local_sgd_disabled", expected, "a LocalSGD that is not enabled", "enabled=True")
     return _judge_steps(case, evidence, made)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from grader.cases.local_sgd import DRIVER, GRADIENTS, METHODS, NOTHING, PARAMETERS, MethodCase, method_cases
+from grader.cases.local_sgd.methods import (
+    FIRST_SHARED,
+    LAST_BITS,
+    LAST_PARAMETER,
+    LAST_SHARED,
+    OWN_ROWS,
+    RANK_TWO,
+    REORDERED,
+)
 from grader.judges.local_sgd.evidence import RankEvidence, evidence_of
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -42,9 +51,14 @@ def _judge_call(case: MethodCase, rank: int, evidence: RankEvidence) -> Verdict 
         return Verdict(
             "trained_another_time", f"one call of train {place}", measured, "where train(model, optimizer) is called"
         )
-    if facts["hooks_left"]:
+    if "a hook" in facts["left"]:
         look_at = "a hook stays until its handle's remove() is called"
-        return Verdict("hook_left_behind", f"an optimizer without your hooks {place}", "a hook of yours", look_at)
+        return Verdict(
+            "hook_left_behind", f"a model and an optimizer without hooks {place}", "a hook of yours", look_at
+        )
+    if facts["left"]:
+        expected, look_at = f"the optimizer's own step {place}", "your function replaced it: who puts it back?"
+        return Verdict("step_left_replaced", expected, "another optimizer.step", look_at)
     wanted = case.updates if case.method != DRIVER or rank == case.driver else 0
     if facts["steps"] != wanted:
         look_at = "optimizer.step() is train's: your function only watches"
@@ -65,20 +79,57 @@ def _explain(answers: Sequence[tuple[MethodCase, list[str]]]) -> tuple[str, str]
     return "methods_mixed_up", f"{names}: what tells them apart, by the contract?"
 
 
-def _driver_by_rank_zero(case: MethodCase) -> str:
-    return GRADIENTS if case.method == DRIVER and case.driver else case.method
+def _gradients_if(is_taken: Callable[[MethodCase], bool]) -> Callable[[MethodCase], str]:
+    """Return what a test answers that takes gradients for equal in some cases where they are not."""
+    return lambda case: GRADIENTS if is_taken(case) else case.method
 
+
+_WHICH_DRIVER = "the driver may be any rank: how often does each of them step?"
+_EXACT = "the same means equal to the last bit: torch.equal, or lists of numbers, without a tolerance"
+_EVERY = "gradients may agree at one update and differ at others: compare all of them"
+_MANY = "a sum or a length is one number for many: different gradients may share it"
 
 _KNOWN = (
     (
-        lambda case: GRADIENTS if case.method == PARAMETERS and case.every == 1 else case.method,
+        _gradients_if(lambda case: case.method == PARAMETERS and case.every == 1),
         "weights_compared_for_gradients",
         "with an average after each update the weights agree before each step: what differs between the ranks?",
     ),
+    (_gradients_if(lambda case: case.difference == FIRST_SHARED), "first_update_only", _EVERY),
+    (_gradients_if(lambda case: case.difference == LAST_SHARED), "last_update_only", _EVERY),
+    (_gradients_if(lambda case: case.difference in (FIRST_SHARED, LAST_SHARED)), "one_update_is_enough", _EVERY),
     (
-        lambda case: GRADIENTS if case.is_first_shared else case.method,
-        "first_update_only",
-        "at the first update ranks may agree by chance: compare at every update",
+        _gradients_if(lambda case: case.difference == LAST_SHARED and case.is_kept),
+        "gradients_not_copied",
+        "p.grad may be one tensor that each backward writes into: keep a copy of what it holds",
+    ),
+    (_gradients_if(lambda case: case.difference == LAST_BITS), "gradients_with_a_tolerance", _EXACT),
+    (
+        lambda case: PARAMETERS if case.method == NOTHING and case.difference == LAST_BITS else case.method,
+        "weights_with_a_tolerance",
+        _EXACT,
+    ),
+    (
+        _gradients_if(lambda case: case.difference == LAST_PARAMETER),
+        "not_all_parameters",
+        "ranks may differ in one parameter only: whose gradients do you compare?",
+    ),
+    (_gradients_if(lambda case: case.difference == REORDERED), "one_number_for_many", _MANY),
+    (_gradients_if(lambda case: case.difference in (REORDERED, LAST_BITS)), "one_number_for_many", _MANY),
+    (
+        _gradients_if(lambda case: case.difference == RANK_TWO or case.driver == 2),
+        "third_rank_ignored",
+        "there may be more than two ranks: whose gradients and steps do you compare?",
+    ),
+    (
+        lambda case: PARAMETERS if case.method in (GRADIENTS, DRIVER) else case.method,
+        "gradients_read_too_early",
+        "gradients count as each rank steps with them: do you compare them, and are they read right before a step?",
+    ),
+    (
+        lambda case: PARAMETERS if case.method == DRIVER and case.driver else case.method,
+        "driver_is_rank_zero",
+        _WHICH_DRIVER,
     ),
     (
         lambda case: GRADIENTS if case.method == DRIVER else case.method,
@@ -90,11 +141,11 @@ _KNOWN = (
         "driver_taken_for_average",
         "a rank that never steps: how often does each rank step?",
     ),
-    (_driver_by_rank_zero, "driver_is_rank_zero", "the driver may be any rank: how often does each of them step?"),
+    (_gradients_if(lambda case: case.method == DRIVER and case.driver > 0), "driver_is_rank_zero", _WHICH_DRIVER),
     (
         lambda case: NOTHING if case.method == DRIVER and case.driver else case.method,
         "driver_is_rank_zero",
-        "the driver may be any rank: how often does each of them step?",
+        _WHICH_DRIVER,
     ),
     (
         lambda case: PARAMETERS if case.method == GRADIENTS else case.method,
@@ -115,8 +166,11 @@ _KNOWN = (
 
 
 def _describe(case: MethodCase) -> str:
+    differ = "" if case.difference == OWN_ROWS else f" (the ranks' own gradients: {case.difference})"
     if case.method == PARAMETERS:
-        return f"each rank steps on its own, and parameters are averaged after {case.every} updates and at the end"
+        return f"each rank steps on its own, and parameters are averaged after {case.every} updates{differ}"
     if case.method == DRIVER:
         return f"gradients are averaged, rank {case.driver} alone steps, and its parameters are broadcast"
-    return "gradients are averaged, and every rank steps" if case.method == GRADIENTS else "the ranks never talk"
+    if case.method == GRADIENTS:
+        return "gradients are averaged, and every rank steps"
+    return f"the ranks never talk{differ}"

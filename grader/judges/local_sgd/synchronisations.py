@@ -34,6 +34,11 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
         "the last group may be shorter than k: it makes an update too",
     ),
     Mistake(
+        "short_group_rounded",
+        lambda c: -(-round(c.micro_batches / c.k) // c.every),
+        "round() drops a short last group of less than half of k: it makes an update too",
+    ),
+    Mistake(
         "short_group_and_final_forgotten",
         lambda c: c.micro_batches // c.k // c.every,
         f"the last group may be shorter than k, and makes an update too; then, {_LAST}",
@@ -79,6 +84,7 @@ class _Rule(NamedTuple):
 _DIVIDES = "AdamW divides by a root that each rank computes from its own gradients: is a mean of quotients a quotient?"
 _CLIPS = "each rank clips by the norm of its own gradient: do two ranks divide by one number?"
 _BUFFER = "momentum: each rank's step is a sum of its gradients so far, so what is the mean of the ranks' steps?"
+_ENDS = "one average at the end: at which weights did each rank compute its second gradient?"
 _ALONE = "a run with one update is averaged after it: that is an average after every update too"
 
 
@@ -91,6 +97,20 @@ def _is_single(case: SynchronisationsCase) -> bool:
 
 
 EQUAL_RULES = (
+    _Rule("one_average_at_the_end", lambda c: _is_linear(c) and (c.every == 1 or c.updates <= c.every), _ENDS),
+    _Rule(
+        "one_average_is_enough", lambda c: c.every == 1 or c.updates <= c.every, f"{_ENDS} And which step is linear?"
+    ),
+    _Rule(
+        "adamw_equal_at_one_update",
+        lambda c: c.is_equal or (c.optimizer == OPTIMIZERS[3] and c.updates == 1),
+        f"a single update: {_DIVIDES}",
+    ),
+    _Rule(
+        "momentum_equal_at_one_update_only",
+        lambda c: c.is_equal and (c.optimizer == OPTIMIZERS[0] or c.updates == 1),
+        _BUFFER,
+    ),
     _Rule("every_one_only", lambda c: _is_linear(c) and c.every == 1, _ALONE),
     _Rule("optimizer_left_out", lambda c: c.every == 1, "the optimizer: is its step linear in the gradient?"),
     _Rule("optimizer_left_out_with_single", _is_single, "the optimizer: is its step linear in the gradient?"),
