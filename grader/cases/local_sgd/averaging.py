@@ -13,14 +13,14 @@ _WIDTH = 6
 
 @dataclass(frozen=True)
 class AveragingCase:
-    """A small model on each rank; what is trained, or is a buffer with fractions, differs between the ranks.
+    """A small model on each rank; what is trained, or is a floating-point buffer, differs between the ranks.
 
     Besides its layers it trains `gain`, a single number, and `spare`, which no gradient has reached yet.
 
     Attributes:
         world_size: How many ranks.
         features: Features of a row.
-        is_normalised: Whether it has a batch normalisation, a mask, and two more buffers with fractions: `offset`, a
+        is_normalised: Whether it has a batch normalisation, a mask, and two more floating-point buffers: `offset`, a
             single number, and `history`, which is not persistent.
         is_tied: Whether two layers share one weight.
         is_frozen: Whether the first layer is frozen; its weights are the same on every rank.

@@ -17,7 +17,7 @@ from grader.verdict import PASSED, Verdict
 _NAMES = {
     "trained": "trained parameters",
     "frozen": "frozen parameters",
-    "statistics": "buffers with fractions",
+    "statistics": "floating-point buffers",
     "counts": "counters and masks",
     "gradients": "gradients",
 }
@@ -88,7 +88,7 @@ def _explain_changed(name: str, before: Part, after: Part) -> tuple[str, str, st
             return "gradients_missing", "no gradients any more", look_at
         return f"{name}_missing", "another number of them", look_at
     own = {"frozen": "frozen weights are the same everywhere: rounding is all that an average can do to them"}
-    own["counts"] = "a counter or a mask is no mean of others: which buffers have fractions?"
+    own["counts"] = "a counter or a mask is no mean of others: which buffers are floating-point?"
     look_at = own.get(name, look_at)
     if are_near(after, [torch.stack(before).sum(dim=0)] * size):
         return f"{name}_summed", "their sum", look_at
@@ -117,7 +117,7 @@ def _judge_means(setting: _Setting) -> Verdict | None:
         return Verdict("buffers_forgotten", expected, measured, look_at)
     if manner == "other":
         return explain_buffers(setting.case, setting.before["statistics"], setting.after["statistics"], expected)
-    return Verdict(f"{manner}_statistics", expected, measured, f"buffers with fractions: {look_at}")
+    return Verdict(f"{manner}_statistics", expected, measured, f"floating-point buffers: {look_at}")
 
 
 def _explain_trained(setting: _Setting, expected: str, found: tuple[str, str, str]) -> Verdict:

@@ -78,7 +78,7 @@ def explain_parameters(case: AveragingCase, before: Part, after: Part, expected:
 
 
 def explain_buffers(case: AveragingCase, before: Part, after: Part, expected: str) -> Verdict:
-    """Explain buffers with fractions of which some are right and others not."""
+    """Explain floating-point buffers of which some are right and others not."""
     named = [(name, one) for name, one in case.make_model(0).named_buffers() if one.is_floating_point()]
     wrong, manners = _wrong_parts(named, before, after)
     names = ", ".join(wrong)
@@ -91,7 +91,7 @@ def explain_buffers(case: AveragingCase, before: Part, after: Part, expected: st
         code, look_at = "single_buffers_left_out", "offset is a single number, with no dimension, and drifts too"
     elif set(wrong) == {"history", "offset"}:
         code = "other_buffers_left_out"
-        look_at = "any module may have buffers with fractions, of any name, and not only a normalisation layer"
+        look_at = "any module may have floating-point buffers, of any name, and not only a normalisation layer"
     return Verdict(code, expected, f"each rank's own {names}", look_at)
 
 

@@ -34,7 +34,7 @@ def _judge_average(case: AveragingCase, calls: Sequence[tuple[str, int]], place:
     others = sum(byte_count for _, byte_count in calls) - reduced
     if reduced == wanted and not others:
         return None
-    expected = f"all-reduces of {wanted:,} bytes {place}: each trained parameter and each buffer with fractions, once"
+    expected = f"all-reduces of {wanted:,} bytes {place}: each trained parameter and each floating-point buffer, once"
     measured = f"all-reduces of {reduced:,} bytes" + (f", and {others:,} bytes in other collectives" if others else "")
     if not calls:
         return Verdict("nothing_sent", expected, "no collective", "which call lets a rank know the others?")
@@ -60,7 +60,11 @@ def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int
         (vectors["frozen"], "frozen_sent", look_at_frozen),
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
         (counts, "counters_sent", "counters and masks stay as they are: why send them?"),
-        (-vectors["statistics"], "statistics_not_sent", "running statistics drift too: which buffers have fractions?"),
+        (
+            -vectors["statistics"],
+            "statistics_not_sent",
+            "running statistics drift too: which buffers are floating-point?",
+        ),
     ):
         if size and excess == size:
             return code, look_at
@@ -87,7 +91,7 @@ def describe(case: EpochCase) -> str:
 
 
 def average_bytes(case: EpochCase) -> int:
-    """Return the bytes of one average: parameters, and buffers with fractions."""
+    """Return the bytes of one average: parameters, and floating-point buffers."""
     model = case.make_model()
     tensors = [*model.parameters(), *(one for one in model.buffers() if one.is_floating_point())]
     return sum(one.nbytes for one in tensors)
