@@ -35,7 +35,7 @@ def explain_mean(before: Part, after: Part) -> tuple[str, str, str]:
     reached = [rank for rank, one in enumerate(after) if is_near(one, mean)]
     if reached:
         measured = f"the mean on rank {', '.join(map(str, reached))} only"
-        return "some_ranks", measured, "every rank needs the mean: which call gives its result to all of them?"
+        return "some_ranks", measured, "on every rank: is the sum there, and is it divided by the number of ranks?"
     return _explain_factor(after, mean)
 
 

@@ -68,8 +68,9 @@ def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int
     ):
         if size and excess == size:
             return code, look_at
-    look_at = "which tensors your loop goes through, and how often"
-    return "bytes_missing" if excess < 0 else "bytes_in_excess", look_at
+    if excess < 0:
+        return "bytes_missing", f"{-excess:,} bytes are not sent: which tensors does your loop not go through?"
+    return "bytes_in_excess", f"{excess:,} bytes more than these tensors have: what else is all-reduced?"
 
 
 def judge_local_sgd_traffic(observation: Observation, seed: int) -> Verdict:
