@@ -261,7 +261,7 @@ print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,}
 
 # %% [markdown]
 # The drift falls to zero at each average, and begins again with the next update. It does not grow in step with `every`:
-# with `every = 8` it levels off, and is smaller right before the average than a few updates earlier.
+# with `every = 8` it levels off, and even falls between updates 13 and 15.
 #
 # **Modify.** In `train`, the ranks average **before** `optimizer.step()` if you move the last `if` up. Would the ranks
 # still agree after an average?
@@ -476,9 +476,9 @@ draw_curves(
 )
 
 # %% [markdown]
-# For plain SGD with rows at random, even a single average at the end costs almost nothing here. Sorted rows cost it
-# dearly. And momentum pays although its rows are dealt out at random. Two cells look closer: at the weights of each
-# rank on sorted rows, where the ranks never average, and at three optimizers on rows at random.
+# For plain SGD with rows at random, even a single average at the end costs almost nothing here. With sorted rows the
+# loss rises with `every`. With momentum it rises too, not steadily, although the rows are dealt out at random. Two
+# cells look closer: at sorted rows where the ranks never average, and at three optimizers on rows at random.
 
 # %%
 alone = [one[0] for one in run_ranks(train_all, 2, jobs=[(61, "SGD", True)]).returned]
