@@ -76,6 +76,15 @@ _HOMES = {
         "check_found_faults",
         "check_segment_peak",
     ),
+    "grader.checks.local_sgd": (
+        "check_averaged_bytes",
+        "check_averaged_parameters",
+        "check_local_sgd_accelerate",
+        "check_local_sgd_method",
+        "check_local_sgd_synchronisations",
+        "check_local_sgd_traffic",
+        "check_local_sgd_updates",
+    ),
     "grader.checks.look": ("look",),
     "grader.checks.look_at_ranks": ("look_at_ranks", "say_counts"),
     "grader.checks.mixed_precision": (

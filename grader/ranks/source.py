@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+_FUTURE = "from __future__ import annotations"
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -49,7 +50,7 @@ def write_source(functions: dict[str, Callable[..., Any]], path: Path) -> None:
     for name, function in functions.items():
         collector.add(name, function, name)
     head = '"""Written by run_ranks: the functions that each rank runs, and what they use."""'
-    text = "\n".join([head, "from __future__ import annotations", *sorted(collector.imports), *collector.constants])
+    text = "\n".join([head, _FUTURE, *sorted(collector.imports), *collector.constants])
     path.write_text("\n\n\n".join([text, *collector.definitions]) + "\n", encoding="utf-8")
 
 
@@ -73,7 +74,7 @@ class _Collector:
             self.imports.append(f"import {value.__name__} as {name}")
         elif callable(value) and is_importable(value):
             self.imports.append(f"from {value.__module__} import {value.__name__} as {name}")
-        elif isinstance(value, types.FunctionType | type):
+        elif isinstance(inspect.unwrap(value) if callable(value) else value, types.FunctionType | type):
             self._add_definition(name, value)
         elif _is_plain(value):
             self.constants.append(f"{name} = {_text(value)}")
@@ -88,15 +89,21 @@ class _Collector:
             )
 
     def _add_definition(self, name: str, value: Callable[..., Any]) -> None:
+        value = inspect.unwrap(value)  # what a decorator made has the names of the decorator's module
         source = textwrap.dedent(_source_of(value))
         if not source.startswith(("def ", "class ", "@")):
             raise TypeError(f"{name} is a lambda or part of a line: write it with `def`, so that a rank can have it")
+        needed = _outside_names(f"{_FUTURE}\n{source}")
         for used in sorted(_outside_names(source)):
             known, found = _look_up(value, used)
-            if known:
+            if known and (used in needed or _is_import(found)):  # annotations are texts there: imports are enough
                 self.add(used, found, name)
         alias = "" if value.__name__ == name else f"\n\n\n{name} = {value.__name__}"
         self.definitions.append(source.rstrip() + alias)
+
+
+def _is_import(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) or (callable(value) and is_importable(value))
 
 
 def _source_of(value: Callable[..., Any]) -> str:
@@ -147,7 +154,8 @@ def _look_up(value: Callable[..., Any], name: str) -> tuple[bool, Any]:
 
 
 def _methods(value: Any) -> list[types.FunctionType]:
-    return [member for member in vars(value).values() if isinstance(member, types.FunctionType)]
+    members = [inspect.unwrap(member) for member in vars(value).values() if isinstance(member, types.FunctionType)]
+    return [member for member in members if isinstance(member, types.FunctionType)]
 
 
 def _text(value: Any) -> str:

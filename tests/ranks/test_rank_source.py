@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import runpy
 from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as functional
 
 from grader.ranks.source import write_source
 from grader.ranks.worker import load_file
@@ -56,6 +59,55 @@ def test_an_inner_function_brings_what_it_closes_over(define, tmp_path: Path) ->
 def test_functions_that_call_each_other_and_themselves(define, tmp_path: Path) -> None:
     source = "def even(n):\n    return n == 0 or odd(n - 1)\n\ndef odd(n):\n    return n > 0 and even(n - 1)"
     assert written(define(source), "even", tmp_path / "even.py")(6)
+
+
+def test_decorators_come_along_with_what_they_wrap(define, tmp_path: Path) -> None:
+    source = """
+def doubled(function):
+    @functools.wraps(function)
+    def wrapper(*arguments):
+        return FACTOR * function(*arguments)
+    return wrapper
+
+class Rule:
+    @torch.no_grad()
+    def apply(self, weight):
+        return weight * LIMIT
+
+@functools.lru_cache(maxsize=None)
+def limit():
+    return LIMIT
+
+@doubled
+@torch.no_grad()
+def use(weight, rule=Rule, context=torch.enable_grad):
+    return rule().apply(weight).requires_grad + limit()
+"""
+    cell = define(source, functools=functools, torch=torch, FACTOR=2, LIMIT=5)
+    use = written(cell, "use", tmp_path / "use.py")
+    assert use(torch.ones(1, requires_grad=True)) == 10
+    assert cell["use"](torch.ones(1, requires_grad=True)) == 10
+
+
+def test_names_of_a_decorator_s_own_module_are_not_taken(define, tmp_path: Path) -> None:
+    cell = define("@torch.enable_grad()\ndef use(value):\n    return F.relu(value).item()", torch=torch, F=functional)
+    assert written(cell, "use", tmp_path / "use.py")(torch.tensor(-1.0)) == 0
+
+
+def test_a_decorated_function_of_a_script(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import torch\n\n\n@torch.no_grad()\ndef use(value: torch.Tensor):\n    return value + 1\n")
+    namespace = runpy.run_path(str(script), run_name="__main__")
+    assert written(namespace, "use", tmp_path / "use.py")(torch.ones(1)) == 2
+
+
+def test_annotations_need_no_more_than_imports(define, tmp_path: Path) -> None:
+    cell = define(
+        "def use(rows: Rows, of: torch.Tensor | None = None) -> Rows:\n    return rows", torch=torch, Rows=[object]
+    )
+    path = tmp_path / "use.py"
+    assert written(cell, "use", path)(3) == 3
+    assert "import torch as torch" in path.read_text()
 
 
 def test_names_that_clash_and_lambdas_are_refused(define, tmp_path: Path) -> None:

@@ -1,0 +1,130 @@
+"""Ways to train on several ranks that a test has to tell apart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+METHODS = GRADIENTS, PARAMETERS, DRIVER, NOTHING = ("gradients", "parameters", "driver", "nothing")
+
+
+# How the gradients of the ranks differ, before anything is averaged.
+OWN_ROWS, FIRST_SHARED, LAST_SHARED = "own rows", "the first ones agree", "the last ones agree"
+LAST_BITS, LAST_PARAMETER, REORDERED, RANK_TWO = (
+    "they differ in their last bits",
+    "they differ in the last parameter",
+    "the same numbers in another order",
+    "rank 2's differ",
+)
+
+
+@dataclass(frozen=True)
+class MethodCase:
+    """One way to train.
+
+    Attributes:
+        world_size: How many ranks.
+        method: What a right test calls it.
+        every: With "parameters", the ranks average after so many updates.
+        driver: With "driver", the rank that takes the steps.
+        difference: How the gradients of the ranks differ.
+        is_kept: Whether gradients are cleared in place, so that each stays the same tensor.
+        updates: How many each rank takes, or the driver.
+        width: Features of the layers.
+        seed: Seed of weights and rows.
+    """
+
+    world_size: int
+    method: str
+    every: int
+    driver: int
+    difference: str
+    is_kept: bool
+    updates: int
+    width: int
+    seed: int
+
+    def make_model(self) -> nn.Sequential:
+        """Build the model, the same on every rank; its very first weight is 1."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            first = nn.Linear(self.width, self.width)
+            model = nn.Sequential(first, nn.Tanh(), nn.Linear(self.width, 1))
+        with torch.no_grad():
+            first.weight[0, 0] = 1.0
+        return model
+
+    def loss(self, model: nn.Module, rank: int, update: int) -> Tensor:
+        """Compute the loss of one rank at one update; its gradient differs between the ranks as the case says."""
+        if self.difference in (OWN_ROWS, FIRST_SHARED):
+            inputs, targets = self.make_batch(rank, update)
+            return F.mse_loss(model(inputs), targets)
+        parameters = list(model.parameters())
+        slopes = self.slopes([one.shape for one in parameters], rank, update)
+        return torch.stack([(one * slope).sum() for one, slope in zip(parameters, slopes, strict=True)]).sum()
+
+    def make_batch(self, rank: int, update: int) -> tuple[Tensor, Tensor]:
+        """Draw inputs [8, width] and targets [8, 1] of one rank for one update."""
+        owner = 0 if self.difference == FIRST_SHARED and update == 0 else rank
+        generator = torch.Generator().manual_seed(self.seed + 1000 * owner + update)
+        return torch.randn(8, self.width, generator=generator), torch.randn(8, 1, generator=generator)
+
+    def slopes(self, shapes: Sequence[torch.Size], rank: int, update: int) -> list[Tensor]:
+        """Return the gradient of each parameter: small multiples of 1/16, whose sums are exact in any order."""
+        generator = torch.Generator().manual_seed(self.seed + update)
+        slopes = [torch.randint(-8, 9, shape, generator=generator) / 16 for shape in shapes]
+        slopes[0][0, 0] = 1.0
+        if self.difference == LAST_BITS:
+            slopes[0][0, 0] += rank * 2**-19
+        if self.difference == LAST_PARAMETER:
+            slopes[-1] += rank
+        if self.difference == REORDERED:
+            slopes = [slope.flatten().roll(rank).view_as(slope) for slope in slopes]
+        is_other = update < self.updates - 1 if self.difference == LAST_SHARED else rank == 2
+        if self.difference in (LAST_SHARED, RANK_TWO) and is_other:
+            slopes = [slope + rank for slope in slopes]
+        return slopes
+
+
+def method_cases(seed: int) -> tuple[MethodCase, ...]:
+    """Sixteen settings on two and three ranks, in an order of the seed.
+
+    "parameters" are averaged after every update or after several; the driver is any rank. Gradients differ much, or
+    in their last bits only, at every update or not, in all parameters or in one, on all ranks or on one.
+    """
+    draw = random.Random(seed)
+    width, updates = draw.randrange(3, 9), draw.choice((4, 6))
+
+    def case(
+        world_size: int, method: str, difference: str = OWN_ROWS, every: int = 2, driver: int = 0, *, kept: bool = False
+    ) -> MethodCase:
+        return MethodCase(world_size, method, every, driver, difference, kept, updates, width, seed)
+
+    pairs = [
+        case(2, GRADIENTS),
+        case(2, PARAMETERS),
+        case(2, DRIVER),
+        case(2, NOTHING),
+        case(2, PARAMETERS, every=1),
+        case(2, PARAMETERS, LAST_BITS),
+        case(2, NOTHING, LAST_BITS),
+        case(2, PARAMETERS, LAST_PARAMETER),
+        case(2, PARAMETERS, REORDERED),
+        case(2, PARAMETERS, LAST_SHARED),
+        case(2, PARAMETERS, LAST_SHARED, kept=True),
+    ]
+    triples = [
+        case(3, GRADIENTS, FIRST_SHARED),
+        case(3, PARAMETERS, FIRST_SHARED),
+        case(3, DRIVER, driver=2),
+        case(3, NOTHING, FIRST_SHARED),
+        case(3, PARAMETERS, RANK_TWO),
+    ]
+    draw.shuffle(pairs)
+    draw.shuffle(triples)
+    return (*pairs, *triples)

@@ -1,0 +1,785 @@
+# %% [markdown]
+# # 16. Local SGD
+#
+# You train on several ranks that average their weights only every few updates, and you see what that saves and costs.
+#
+# 60 min (estimated) · CPU is enough · after lesson 15
+
+# %% [markdown]
+# **You will be able to**
+# - predict how often the ranks synchronise, and when local SGD is exactly data parallel training;
+# - average a model over all ranks: what is trained, what has drifted besides, and nothing else;
+# - write local SGD with accumulation and a final average.
+
+# %% tags=["given"]
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+from grader import MIB, check_local_sgd_synchronisations, draw_curves, look, look_at_ranks, run_ranks
+
+print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Data parallel training, k micro-batches for an update: how often does it all-reduce?</summary>
+# Once for each update, if no_sync stands around forward and backward of all micro-batches but the last.
+# </details>
+# <details><summary>What does AdamW divide its first moment by?</summary>
+# By the root of the second moment, which it keeps for each parameter.
+# </details>
+
+# %% [markdown]
+# **The problem.** Data parallel training all-reduces every gradient at every update. For DistilBERT that is 251 MiB
+# each time. Between two rooms, or two cities, the network may well be the slowest part.
+#
+# What if the ranks train on their own for eight updates, and then average what they have become? That sends an
+# eighth. But each rank walks away from the others in the meantime. Does it matter?
+
+# %% [markdown]
+# ## Weights instead of gradients
+#
+# In **local SGD** each rank takes its steps with gradients of its own. After every `every` updates, all ranks replace
+# their weights by the mean of the ranks' weights. That is one **synchronisation**. Papers call `every` H.
+#
+# The next cells hold a small job for two ranks: 60 batches for each. `every=0` stands for data parallel training.
+# `is_sorted` and the other optimizers come into play later.
+
+
+# %% tags=["given"]
+def make_job(rank, is_sorted=False):
+    """Return a model, 60 batches of 8 rows for this rank of two, and all rows."""
+    torch.manual_seed(0)
+    layers = [torch.nn.Linear(*sizes) for sizes in ((8, 32), (32, 1), (8, 32), (32, 1))]
+    teacher, model = (torch.nn.Sequential(layers[i], torch.nn.Tanh(), layers[i + 1]) for i in (0, 2))
+    inputs = torch.randn(960, 8)
+    targets = 3 * teacher(inputs).detach() + torch.sin(2 * inputs[:, :1])
+    order = inputs[:, 0].argsort() if is_sorted else torch.arange(960)
+    own = order.chunk(2)[rank][torch.randperm(480)].view(60, 8)
+    return model, inputs[own], targets[own], (inputs, targets)
+
+
+def make_optimizer(name, parameters):
+    if name == "AdamW":
+        return torch.optim.AdamW(parameters, lr=0.01)
+    return torch.optim.SGD(parameters, lr=0.05, momentum=0.9 if name == "SGD with momentum" else 0.0)
+
+
+def average(tensors, world_size):
+    """Replace each tensor by its mean over all ranks."""
+    with torch.no_grad():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+            tensor /= world_size
+
+
+# %%
+def train(rank, world_size, every, name="SGD", is_sorted=False):
+    """Train for 60 updates, and return all weights after each of them."""
+    model, inputs, targets, _ = make_job(rank, is_sorted)
+    parameters, weights = list(model.parameters()), []
+    optimizer = make_optimizer(name, parameters)
+    for update in range(60):
+        optimizer.zero_grad()
+        F.mse_loss(model(inputs[update]), targets[update]).backward()
+        if every == 0:
+            average([parameter.grad for parameter in parameters], world_size)
+        if name == "SGD with clipping":
+            torch.nn.utils.clip_grad_norm_(parameters, 0.1)
+        optimizer.step()
+        if every and (update + 1) % every == 0:
+            average(parameters, world_size)
+        weights.append(torch.cat([parameter.detach().flatten() for parameter in parameters]))
+    return torch.stack(weights)
+
+
+# %%
+def norm(vector):
+    return float(torch.linalg.vector_norm(vector))
+
+
+runs = {every: run_ranks(train, 2, every=every) for every in (1, 2, 4, 8)}
+for every, run in runs.items():
+    first, second = (weights[-1] for weights in run.returned)
+    sent = run.traffic[0].collectives["all_reduce"] // 4  # the model has four tensors
+    print(f"every = {every}: synchronisations {sent:>2}, at the end the ranks are {norm(first - second):.2f} apart")
+
+# %% [markdown]
+# With `every = 8` the ranks end with different weights. 60 is no multiple of 8, so the last four updates stay on their
+# ranks. Whoever saves the model of rank 0 then throws the last steps of the others away. No error says so.
+#
+# One more average at the end mends it: a **final average**. It is needed only where updates came after the last
+# average.
+
+# %% [markdown]
+# ## Predict: how often, and when equal
+#
+# `every = 1` averages the weights after each update. Data parallel training averages the gradients before it. Both
+# start from equal weights and see the same rows. Do they end in the same weights?
+#
+# Ask: is the **mean of the ranks' steps** the **step of the mean gradient**? Write the step down for two ranks.
+#
+# - SGD: the step is the learning rate times the gradient.
+# - With momentum: the learning rate times `0.9 x buffer + gradient`, and each rank keeps its own buffer.
+# - With clipping: a gradient that is longer than a limit is scaled down to the limit.
+# - AdamW: the first moment, divided by the root of the second.
+
+# %% [markdown]
+# *Contract.* Each rank has `micro_batches` of equal size. `k` of them make one update; the last group may be shorter,
+# and gets its update too. Gradients are accumulated to that of the mean loss. The ranks average after every `every`
+# updates, and at the end if it is needed. They average weights only: optimizer state stays on its rank.
+#
+# Return two things: how often the ranks average, and True or False. True means that they end in the weights of data
+# parallel training on the same micro-batches, up to rounding. With clipping, data parallel training clips the averaged
+# gradient, and all gradients are longer than the limit. Ranks have different rows. Judged on fifteen runs.
+
+
+# %% exercise="predict_synchronisations"
+def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
+    """Count the synchronisations of local SGD, and tell whether it equals data parallel training.
+
+    Args:
+        micro_batches: How many each rank has.
+        k: Micro-batches for one update.
+        every: Updates between two averages.
+        optimizer: "SGD", "SGD with momentum", "SGD with clipping" or "AdamW".
+
+    Returns:
+        Synchronisations of the whole run, and whether it ends in the weights of data parallel training.
+    """
+    ### BEGIN SOLUTION
+    updates = -(-micro_batches // k)
+    synchronisations = -(-updates // every)
+    is_linear = optimizer in ("SGD", "SGD with momentum")
+    return synchronisations, is_linear and synchronisations == updates
+    ### END SOLUTION
+
+
+# %%
+look(predict_synchronisations, 60, 1, 8, "SGD")
+
+# %% check="check_local_sgd_synchronisations" points=2
+check_local_sgd_synchronisations(predict_synchronisations)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: count the updates, with the short last group. Then count the averages among them, and look at the end.<br>
+# Then: take gradients 0.3 and -0.1 on two ranks. Compute both steps, their mean, and the step of the mean 0.1.
+# </details>
+
+# %% [markdown]
+# **Run.** All four optimizers, with `every = 1`, beside data parallel training. The difference is shown as a share of
+# the way that data parallel training went.
+
+
+# %%
+def train_all(rank, world_size, jobs):
+    """Return the weights at the end of each of some jobs: every, optimizer, is_sorted."""
+    return [train(rank, world_size, *job)[-1] for job in jobs]
+
+
+names = ("SGD", "SGD with momentum", "SGD with clipping", "AdamW")
+predicted = look(lambda: [predict_synchronisations(60, 1, 1, name)[1] for name in names])
+start = torch.nn.utils.parameters_to_vector(make_job(0)[0].parameters()).detach()
+ends = run_ranks(train_all, 2, jobs=[(every, name) for name in names for every in (0, 1)]).returned[0]
+for index, name in enumerate(names):
+    together, local = ends[2 * index : 2 * index + 2]
+    beside = f"   predicted equal: {predicted[index]}" if predicted else ""
+    print(f"{name:<18} differs by {norm(local - together) / norm(together - start):.1e} of the way{beside}")
+
+
+# %%
+def first_step(name, gradient):
+    """Return the first step of a single weight."""
+    weight = torch.zeros(1, requires_grad=True)
+    weight.grad = torch.tensor([gradient])
+    make_optimizer(name, [weight]).step()
+    return weight.item()
+
+
+for name in ("SGD", "SGD with momentum", "AdamW"):
+    mean_of_steps = (first_step(name, 0.3) + first_step(name, -0.1)) / 2
+    print(f"{name:<18} mean of the steps {mean_of_steps:+.4f}, step of the mean {first_step(name, 0.1):+.4f}")
+
+# %% [markdown]
+# **Investigate.** A step that is **linear** in the gradients has a mean that is the step of the mean. SGD's is. So is
+# the one with momentum: a buffer is a weighted sum of all gradients so far. The ranks' buffers differ, but their mean
+# is the buffer of data parallel training.
+#
+# AdamW's step is not linear. Each rank divides by a root of its **own** squared gradients. In the cell above, its first
+# step is the learning rate with the sign of the gradient. Two opposite signs cancel; the mean gradient has one sign.
+
+# %% [markdown]
+# Clipping is not linear either: each rank divides by its own length. In words: *averaging after each update is data
+# parallel training exactly where the step is linear.*
+#
+# | optimizer, `every = 1` | step | equal to data parallel |
+# |---|---|---|
+# | SGD | learning rate x gradient | yes |
+# | SGD with momentum | learning rate x weighted sum of gradients | yes |
+# | SGD with clipping | divided by a length of each rank | no |
+# | AdamW | divided by a root of each rank | no |
+#
+# With `every` above 1 none is equal, once a rank takes a second step on its own: it computes that gradient at **its
+# own** weights. Accumulation changes nothing: it is a sum.
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: with momentum and every = 1, why do buffers stay on their ranks?</summary>
+# The weights hold the sum of all steps, and the mean of the ranks' steps is already the step of the mean buffer.
+# </details>
+
+# %% [markdown]
+# ## Drift
+#
+# How far is a rank from the mean of all ranks? Before you run the cell: at which updates is the drift zero?
+
+
+# %%
+def drift_of(run):
+    """The distance of rank 0 from the mean of all ranks, after each update."""
+    weights = torch.stack(run.returned)  # [ranks, updates, parameters]
+    return [norm(one) for one in weights[0] - weights.mean(dim=0)]
+
+
+draw_curves(
+    range(1, 17),
+    {f"every = {every}": drift_of(runs[every])[:16] for every in (2, 4, 8)},
+    title="Distance of rank 0 from the mean, after each of the first 16 updates",
+    x_label="update",
+    y_label="distance",
+)
+
+# %%
+parameter_bytes = start.nbytes
+for every, run in runs.items():
+    calls = -(-60 // every)  # the final average included
+    largest = max(drift_of(run))
+    cost = f"synchronisations {calls:>2}, {calls * parameter_bytes:>6,} bytes into all_reduce"
+    print(f"every = {every}: {cost}, largest drift {largest:.3f}")
+print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,} bytes into all_reduce")
+
+# %% [markdown]
+# The drift falls to zero at each average, and begins again with the next update. It does not grow in step with `every`:
+# with `every = 8` it levels off, and even falls between updates 13 and 15.
+#
+# **Modify.** In `train`, the ranks average **before** `optimizer.step()` if you move the last `if` up. Would the ranks
+# still agree after an average?
+#
+# <details><summary>Answer</summary>
+# No. They agree for a moment, and then each takes a step with a gradient of its own, made at weights that are gone.
+# </details>
+
+# %% [markdown]
+# ## Complete: the average of a model
+#
+# `average` above knows only a list of tensors. What belongs into that list? A model holds more than trained weights.
+#
+# - A normalisation layer keeps **running statistics** in buffers, `model.buffers()`. No gradient moves them; each
+#   forward in train mode does. So they drift as well.
+# - Any module may have such **floating-point buffers**, of any name. Other buffers hold integers or truth values, like
+#   a **counter** or a mask, which have no mean.
+# - A **tied** parameter has two names.
+# - A **frozen** parameter is the same on every rank.
+
+# %% [markdown]
+# **Exercise.** Average a model over all ranks, in place.
+#
+# *Contract.* Every rank calls your function, between two updates. When it returns, each trained parameter
+# (`requires_grad`, with or without a gradient) and each floating-point buffer holds its mean over all ranks, on every
+# rank. Frozen parameters, other buffers and gradients stay as they are, to the last bit. Parameters stay the same
+# objects, and trainable. Each tensor that is averaged is all-reduced once, a tied one too, alone or with others;
+# nothing else is sent. All floating-point tensors are float32. What you return is not used.
+#
+# It is judged on 2 and 3 ranks, by all tensors before and after, and by the bytes of the collectives.
+
+# %% tags=["given"]
+from grader import check_averaged_bytes, check_averaged_parameters
+
+
+# %% exercise="average_parameters"
+def average_parameters(model) -> None:
+    """Replace what can differ between the ranks by its mean over all ranks.
+
+    Args:
+        model: A module on the CPU; each rank calls this with its own.
+    """
+    world_size = dist.get_world_size()
+    ### BEGIN SOLUTION
+    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    with torch.no_grad():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+            tensor /= world_size
+    ### END SOLUTION
+
+
+# %%
+def average_on_a_rank(rank, average_model):
+    model = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    with torch.no_grad():
+        model[0].bias.fill_(rank)
+    model[1].running_mean.fill_(10.0 * rank)
+    model[1].num_batches_tracked.fill_(rank)
+    average_model(model)
+    numbers = model[0].bias.tolist(), model[1].running_mean.tolist(), model[1].num_batches_tracked.item()
+    print(f"bias {numbers[0]}   running mean {numbers[1]}   counter {numbers[2]}")
+
+
+run = look_at_ranks(average_on_a_rank, 3, average_model=average_parameters)
+
+# %% check="check_averaged_parameters" points=3 tags=["needs-loopback"]
+check_averaged_parameters(average_parameters)
+
+# %% check="check_averaged_bytes" points=1 tags=["needs-loopback"]
+check_averaged_bytes(average_parameters)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: make a list of the tensors that can differ and have a mean. Two conditions choose them.<br>
+# Then: model.parameters() gives a tied parameter once. Autograd must not watch while you write into a parameter.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is a frozen parameter left out, although its mean is itself?</summary>
+# Its bytes would be sent for nothing, and rounding may change the last bits of a sum that is divided again.
+# </details>
+#
+# **Modify.** Think of a mean of weights where each rank had built its model from **another seed**. Would the averaged
+# model be a good start?
+#
+# <details><summary>Answer</summary>
+# No. Weights of unrelated models have no common meaning, so their mean is a model that nobody has trained. Local SGD
+# needs equal starts, as data parallel training does.
+# </details>
+
+# %% [markdown]
+# ## Write: local SGD with accumulation
+#
+# Now the whole loop, with `k` micro-batches for each update. The cell is empty but for its contract.
+#
+# *Contract.* All ranks start with equal weights. `micro_batches` are those of **all** ranks; this rank's are every
+# `world_size`-th, from number `rank` on. Each rank has equally many. Walk through them once. `k` of them make one
+# update, `optimizer.step()`, with the gradient of their mean loss, `F.mse_loss`; the last group may be shorter, and
+# gets its update too. One micro-batch runs forward and backward before the next one begins.
+
+# %% [markdown]
+# `average(model)` is given, and every rank has to call it: it averages what your `average_parameters` should. The
+# ranks average after every `every` **updates**. They average once more at the end if updates came after the last
+# average, and only then. Nothing else is sent: gradients and optimizer state stay on their rank. The model stays in
+# train mode. What you return, and what becomes of the list, is not judged.
+#
+# It is judged on 2 and 3 ranks, with SGD, momentum and AdamW, by gradients and weights at every update, by the
+# running statistics, and by the bytes of the collectives. One setting has fewer updates than `every`.
+
+# %% tags=["given"]
+from grader import check_local_sgd_traffic, check_local_sgd_updates
+
+
+# %% exercise="train_local_sgd"
+def train_local_sgd(
+    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
+) -> None:
+    """Train one epoch on this rank, and average with the others after every few updates.
+
+    Args:
+        model: Called on inputs [rows, features]; in train mode.
+        optimizer: Holds its parameters.
+        micro_batches: (inputs, targets) pairs of all ranks, with equal numbers of rows.
+        k: Micro-batches for one update.
+        every: Updates between two averages.
+        average: average(model) averages a model over all ranks.
+        rank: Number of this rank.
+        world_size: How many ranks.
+    """
+    ### BEGIN SOLUTION
+    own = micro_batches[rank::world_size]
+    groups = [own[start : start + k] for start in range(0, len(own), k)]
+    for update, group in enumerate(groups, start=1):
+        for inputs, targets in group:
+            (F.mse_loss(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if update % every == 0 or update == len(groups):
+            average(model)
+    ### END SOLUTION
+
+
+# %%
+def average_weights(model):
+    average(list(model.parameters()), dist.get_world_size())
+
+
+def train_on_a_rank(rank, world_size, train_epoch):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    micro_batches = [(torch.randn(4, 3), torch.randn(4, 1)) for _ in range(14 * world_size)]
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    train_epoch(model, optimizer, micro_batches, 2, 3, average_weights, rank, world_size)
+    return model[0].bias.detach()[:2]
+
+
+run = look_at_ranks(train_on_a_rank, 3, train_epoch=train_local_sgd)
+if run:
+    print([weights.tolist() for weights in run.returned])
+    print("all-reduces of each rank:", [one.collectives["all_reduce"] for one in run.traffic])
+
+# %% check="check_local_sgd_updates" points=2 tags=["needs-loopback"]
+check_local_sgd_updates(train_local_sgd)
+
+# %% check="check_local_sgd_traffic" points=2 tags=["needs-loopback"]
+check_local_sgd_traffic(train_local_sgd)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: take your loop of lesson 2 with a short last group. Number its updates, from 1.<br>
+# Then: two conditions lead to an average. Can both hold at one update? It is one average all the same.
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why is every counted in updates, and not in micro-batches?</summary>
+# Weights change at updates only: an average within a group would change the weights that its gradients belong to.
+# </details>
+#
+# ## The price
+#
+# Fewer synchronisations save bytes. What do they cost in loss? Three runs of the job for each `every`. In two of them
+# the rows are dealt out at random, for SGD without and with momentum. In the third they are **sorted**: rank 0 gets the
+# rows with a small first feature, rank 1 the others. The loss is that of the averaged weights on all rows.
+
+
+# %%
+def loss_of(weights, inputs, targets):
+    model = make_job(0)[0]
+    torch.nn.utils.vector_to_parameters(weights, model.parameters())
+    return F.mse_loss(model(inputs), targets).item()
+
+
+all_rows = make_job(0)[3]
+choices, losses = [60, 16, 8, 4, 2, 1], {}
+for name, is_sorted in (("SGD", False), ("SGD with momentum", False), ("SGD", True)):
+    returned = run_ranks(train_all, 2, jobs=[(every, name, is_sorted) for every in choices]).returned
+    means = [(first + second) / 2 for first, second in zip(*returned, strict=True)]
+    losses[f"{name}, rows {'sorted' if is_sorted else 'at random'}"] = [loss_of(mean, *all_rows) for mean in means]
+
+# %%
+sent = [-(-60 // every) * parameter_bytes / 1024 for every in choices]
+for every, kib in zip(choices, sent, strict=True):
+    print(f"every = {every:>2}: synchronisations {-(-60 // every):>2}, {kib:5.1f} KiB from each rank into all_reduce")
+draw_curves(
+    [round(kib, 1) for kib in sent],
+    losses,
+    title="Loss after 60 updates on 2 ranks",
+    x_label="KiB that a rank puts into averages",
+    y_label="loss on all rows",
+)
+
+# %% [markdown]
+# For plain SGD with rows at random, even a single average at the end costs almost nothing here. With sorted rows the
+# loss rises with `every`. With momentum it rises too, not steadily, although the rows are dealt out at random. Two
+# cells look closer: at sorted rows where the ranks never average, and at three optimizers on rows at random.
+
+# %%
+alone = [one[0] for one in run_ranks(train_all, 2, jobs=[(61, "SGD", True)]).returned]
+for rank, weights in enumerate(alone):
+    _, *own_rows, _ = make_job(rank, True)
+    own_loss, mean_loss = loss_of(weights, *own_rows), loss_of(sum(alone) / 2, *own_rows)
+    print(f"sorted rows of rank {rank}: loss of its own weights {own_loss:.2f}, of the mean of both {mean_loss:.2f}")
+
+# %%
+print("rows at random       data parallel   every = 8   every = 60   largest drift with every = 8")
+for name in ("SGD", "SGD with momentum", "AdamW"):
+    returned = run_ranks(train_all, 2, jobs=[(every, name) for every in (0, 8, 60)]).returned
+    ends = [loss_of((first + second) / 2, *all_rows) for first, second in zip(*returned, strict=True)]
+    largest = max(drift_of(run_ranks(train, 2, every=8, name=name)))
+    print(f"{name:<20} {ends[0]:>13.3f} {ends[1]:>11.3f} {ends[2]:>12.3f} {largest:>30.3f}")
+
+# %% [markdown]
+# With sorted rows each rank is drawn to weights that suit its own rows, and the mean suits neither. So shuffle before
+# you share rows out.
+#
+# With momentum, at the same learning rate, the ranks walk farther apart between two averages, and the mean of two
+# distant models may be a worse one. The price is not in step with `every`: see the curve at 4 and at 8. AdamW pays
+# little here, at its own learning rate. So test local SGD with the optimizer that you use.
+
+# %% [markdown]
+# | | data parallel | local SGD |
+# |---|---|---|
+# | memory of a device | weights, gradients, state, buckets | weights, gradients, state |
+# | sent for `U` updates | `U` x gradients | `U / every`, rounded up, x (weights and statistics) |
+# | gradient of an update | of all rows | of a rank's rows |
+# | equal to one process | yes, without batch normalisation | only with `every = 1` and a linear step, likewise |
+#
+# What goes into an all-reduce is not yet what crosses the network. In a ring of N ranks each of them sends
+# `2 (N - 1) / N` times as much.
+
+# %%
+weight_bytes = 4 * 65_783_042  # DistilBERT, as in lesson 15
+for every in (1, 8, 64):
+    sent_mib = 2 * (8 - 1) / 8 * weight_bytes / MIB / every
+    print(f"8 ranks in a ring, every = {every:>2}: each rank sends {sent_mib:6.1f} MiB for an update, on average")
+
+# %% [markdown] tags=["further"]
+# ## Further: Accelerate's LocalSGD
+#
+# Accelerate has a context for it. The cell holds the loop of its guide, with accumulation. On **one** process it
+# switches itself off, and says nothing.
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from accelerate.local_sgd import LocalSGD
+from torch.utils.data import DataLoader, TensorDataset
+
+from grader import check_local_sgd_accelerate
+
+
+# %%
+def train_as_in_the_guide(model, dataset, *_):
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=4))
+    with LocalSGD(accelerator=accelerator, model=model, local_sgd_steps=8, enabled=True) as local_sgd:
+        for inputs, targets in loader:
+            with accelerator.accumulate(model):
+                accelerator.backward(F.mse_loss(model(inputs), targets))
+                optimizer.step()
+                optimizer.zero_grad()
+                local_sgd.step()
+    return local_sgd.enabled
+
+
+def make_small_job(world_size):
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+    return model, TensorDataset(torch.randn(128 * world_size, 8), torch.randn(128 * world_size, 1))
+
+
+print("enabled on one process:", train_as_in_the_guide(*make_small_job(1)))
+
+
+# %%
+def accelerate_on_a_rank(world_size, train_form):
+    model, dataset = make_small_job(world_size)
+    train_form(model, dataset, 4, 2, 8, 0.1)  # rows, k, every, learning rate: 32 micro-batches, 16 updates
+    return model[0].bias.detach(), model[1].running_mean
+
+
+def report(run):
+    for rank, (bias, running_mean) in enumerate(run.returned if run else ()):
+        calls = run.traffic[rank].collectives["all_reduce"] // 6  # the model has six parameters
+        print(f"rank {rank}: {calls} averages   bias {bias[0]:.4f}   running mean {running_mean[0]:.4f}")
+
+
+report(run_ranks(accelerate_on_a_rank, 2, train_form=train_as_in_the_guide))
+
+# %% [markdown]
+# Three things to see. 16 updates with `local_sgd_steps=8` should need two averages. There were more: `step()` counts
+# its **calls**, and here one call is one micro-batch. So it averaged after every 4 updates.
+#
+# On exit LocalSGD averages once more, needed or not. That is the final average.
+#
+# And the running means differ between the ranks: it averages no buffers. Its [source][accelerate_source] says more: it
+# averages all of `model.parameters()`, frozen ones included, and keeps the model in `no_sync` meanwhile, so the
+# gradients stay on their ranks.
+#
+# [accelerate_source]: https://github.com/huggingface/accelerate/blob/main/src/accelerate/local_sgd.py
+
+# %% [markdown]
+# **Exercise.** Train with Accelerate's LocalSGD, so that the ranks average after every `every` **updates**.
+#
+# *Contract.* Every rank calls your function, with equal models and the same `dataset` of (inputs, targets). `rows` are
+# those of one micro-batch of one rank; `accelerator.prepare` deals the batches out, in order. Each rank has a multiple
+# of `k` micro-batches. Each is run once; `k` make one update with the gradient of their mean loss, `F.mse_loss`. SGD
+# with `learning_rate`. Model, optimizer and loader are prepared; `accelerator.backward` and `LocalSGD` are used. The
+# average that LocalSGD adds on exit may stand.
+#
+# It is judged on 2 and 3 ranks, by gradients and weights at every update.
+
+
+# %% exercise="train_accelerated"
+def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
+    """Train one epoch on this rank with Accelerate's LocalSGD.
+
+    Args:
+        model: Called on inputs [rows, features].
+        dataset: (inputs, targets) of all ranks.
+        rows: Rows of one micro-batch.
+        k: Micro-batches for one update.
+        every: Updates between two averages.
+        learning_rate: Of SGD.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+    with LocalSGD(accelerator=accelerator, model=model, local_sgd_steps=k * every) as local_sgd:
+        for inputs, targets in loader:
+            with accelerator.accumulate(model):
+                accelerator.backward(F.mse_loss(model(inputs), targets))
+                optimizer.step()
+                optimizer.zero_grad()
+                local_sgd.step()
+    ### END SOLUTION
+
+
+# %%
+report(look_at_ranks(accelerate_on_a_rank, 2, train_form=train_accelerated))
+
+# %% check="check_local_sgd_accelerate" points=1 tags=["needs-loopback"]
+check_local_sgd_accelerate(train_accelerated)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: two averages are to be `every` updates apart. How many calls of step() does the guide make between them?<br>
+# Then: either tell LocalSGD a larger number, or call step() less often.
+# </details>
+
+# %% [markdown]
+# ## Further: bug hunt
+#
+# A published course explains gradient synchronisation like this: a **driver node** updates the parameters, and hands
+# them to each device. Local SGD, it goes on, reduces how often gradients are synchronised.
+#
+# Two statements, and both can be tested. If a driver updated the parameters, what would the other ranks' optimizers
+# do? And in local SGD, what is synchronised? Before you run the cell, write down what each account expects.
+
+
+# %%
+def watch_training(rank, world_size, every):
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
+
+    steps = []
+    hook = register_optimizer_step_pre_hook(lambda *_: steps.append(rank))
+    train(rank, world_size, every)
+    hook.remove()
+    return len(steps)
+
+
+for name, every in (("data parallel", 0), ("local SGD, every = 8", 8)):
+    run = run_ranks(watch_training, 2, every=every)
+    for rank, steps in enumerate(run.returned):
+        print(f"{name:<21} rank {rank}: {steps} steps of its optimizer, {dict(run.traffic[rank].collectives)}")
+
+# %% [markdown]
+# <details><summary>The two faults</summary>
+# No rank is a driver: each takes every step itself, and each takes part in the same number of all-reduces. A driver
+# would step alone, and there would be a broadcast after each of its steps. In local SGD no gradient is synchronised at
+# all; the parameters are averaged. Whoever averages gradients every eighth update instead lets the ranks drift apart.
+# </details>
+#
+# There are systems with such a driver: it is called a **parameter server**. Neither DDP nor local SGD is one.
+
+# %% [markdown]
+# **Exercise.** Write the test that settles such a question for any training.
+#
+# *Contract.* Every rank calls your function, with equal models. Call `train(model, optimizer)` once on each rank. Then
+# return, the same on every rank,
+# - `"gradients"` if all ranks stepped, and with the same gradient at every step;
+# - `"parameters"` if all ranks stepped, not always with the same gradient, and hold the same weights in the end;
+# - `"driver"` if only one rank stepped; any rank may be the driver;
+# - `"nothing"` if all ranks stepped and their weights differ in the end.
+
+# %% [markdown]
+# Either one rank steps or all do, and those that step take equally many steps. Weights are `model.parameters()`; the
+# same means equal to the last bit. A gradient counts as it is when a rank steps with it. Leave no hook of yours behind,
+# and `optimizer.step` as it was. It is judged on 2 and 3 ranks.
+
+# %% tags=["given"]
+from grader import check_local_sgd_method
+
+
+# %% exercise="what_is_averaged"
+def what_is_averaged(train, model, optimizer) -> str:
+    """Tell what a training on several ranks averages.
+
+    Args:
+        train: train(model, optimizer) trains this rank's model; every rank has to call it.
+        model: A module on the CPU.
+        optimizer: Holds its parameters; takes all steps of this rank.
+
+    Returns:
+        "gradients", "parameters", "driver" or "nothing"; the same on every rank.
+    """
+    ### BEGIN SOLUTION
+    gradients = []
+
+    def note(*_):
+        gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
+
+    hook = optimizer.register_step_pre_hook(note)
+    train(model, optimizer)
+    hook.remove()
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    everywhere = [None] * dist.get_world_size()
+    dist.all_gather_object(everywhere, ([one.tolist() for one in gradients], weights.tolist()))
+    if not all(steps for steps, _ in everywhere):
+        return "driver"
+    if all(steps == everywhere[0][0] for steps, _ in everywhere):
+        return "gradients"
+    return "parameters" if all(end == everywhere[0][1] for _, end in everywhere) else "nothing"
+    ### END SOLUTION
+
+
+# %%
+def ask_rank(rank, world_size, what):
+    def train_here(model, optimizer):
+        for _ in range(4):
+            optimizer.zero_grad()
+            model(torch.full((1, 2), rank + 1.0)).sum().backward()
+            optimizer.step()
+            average(list(model.parameters()), world_size)
+
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1)
+    print(what(train_here, model, torch.optim.SGD(model.parameters(), lr=0.1)))
+
+
+run = look_at_ranks(ask_rank, 2, what=what_is_averaged)
+
+# %% check="check_local_sgd_method" points=1 tags=["needs-loopback"]
+check_local_sgd_method(what_is_averaged)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: optimizer.register_step_pre_hook(hook) calls hook before each step. What do you want to copy there?<br>
+# Then: dist.all_gather_object(list_of_all, own) fills a list with what each rank gives. Lists of numbers compare
+# exactly.
+# </details>
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>60 updates with every = 8: how many synchronisations, and why not 7?</summary>
+# 8: the last four updates need a final average.
+# </details>
+# <details><summary>For which steps is every = 1 exactly data parallel training?</summary>
+# For those that are linear in the gradients: SGD, also with momentum. Not with clipping, and not for AdamW.
+# </details>
+# <details><summary>What has to be averaged besides trained parameters?</summary>
+# Floating-point buffers, such as running statistics. Not counters, frozen parameters, gradients or optimizer state.
+# </details>
+#
+# **Takeaway: local SGD averages weights, not gradients, every few updates and at the end; it saves
+# communication, and costs loss where the ranks drift far apart.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 17, model and pipeline parallel.
+
+# %% [markdown]
+# **Sources**
+# - [Stich, Local SGD Converges Fast and Communicates Little][stich]: local SGD, and its convergence.
+# - [Zhang and others, Parallel SGD: When does averaging help?][zhang]: averages during training and at the end.
+# - [Accelerate, LocalSGD][accelerate]: the loop of the guide.
+# - [PyTorch, SGD][sgd] and [AdamW][adamw]: the formulas of their steps.
+# - [PyTorch, distributed communication][dist]: `all_reduce`, `all_gather_object`.
+# - [Li and others, Scaling Distributed Machine Learning with the Parameter Server][server]: what a driver is called.
+# - [Efficient AI Model Training with PyTorch][published]: the account of the bug hunt.
+#
+# [stich]: https://arxiv.org/abs/1805.09767
+# [zhang]: https://arxiv.org/abs/1606.07365
+# [accelerate]: https://huggingface.co/docs/accelerate/usage_guides/local_sgd
+# [sgd]: https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html
+# [adamw]: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+# [dist]: https://docs.pytorch.org/docs/stable/distributed.html
+# [server]: https://www.usenix.org/conference/osdi14/technical-sessions/presentation/li_mu
+# [published]: https://www.datacamp.com/courses/efficient-ai-model-training-with-pytorch

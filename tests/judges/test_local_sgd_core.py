@@ -1,0 +1,178 @@
+"""Misconceptions about local SGD are recognised by what the ranks report, at two seeds and several settings."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from local_sgd_runs import average_state, averaged_bytes, averaging_run, epoch_run
+
+from grader.cases.local_sgd import averaging_cases, epoch_cases, synchronisations_cases
+from grader.cases.local_sgd.averaging import vectors_of
+from grader.judges.local_sgd import (
+    judge_averaged_bytes,
+    judge_averaged_parameters,
+    judge_local_sgd_synchronisations,
+    judge_local_sgd_traffic,
+    judge_local_sgd_updates,
+)
+from grader.judges.local_sgd.synchronisations import COUNT_MISTAKES, EQUAL_RULES
+from grader.observation import Observation
+
+SEEDS = (0, 20011)
+
+
+def predicted(seed: int, count=lambda case: case.synchronisations, equal=lambda case: case.is_equal) -> Observation:
+    return Observation({"predicted": [[count(case), equal(case)] for case in synchronisations_cases(seed)]})
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_right_runs_pass(seed: int) -> None:
+    assert judge_local_sgd_synchronisations(predicted(seed), seed).is_passed
+    for judge in (judge_averaged_parameters, judge_averaged_bytes):
+        assert judge(averaging_run(seed), seed).is_passed
+    run = epoch_run(seed)
+    assert judge_local_sgd_updates(run, seed).is_passed
+    assert judge_local_sgd_traffic(run, seed).is_passed
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("mistake", COUNT_MISTAKES, ids=lambda mistake: mistake.code)
+def test_a_wrong_count_is_told_by_its_rule(seed: int, mistake) -> None:
+    assert judge_local_sgd_synchronisations(predicted(seed, mistake.yields), seed).code == mistake.code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("rule", EQUAL_RULES, ids=lambda rule: rule.code)
+def test_a_wrong_equality_is_told_by_its_rule(seed: int, rule) -> None:
+    assert judge_local_sgd_synchronisations(predicted(seed, equal=rule.answers), seed).code == rule.code
+
+
+def test_predictions_of_another_case_are_told() -> None:
+    assert judge_local_sgd_synchronisations(predicted(0), 20011).code == "visible_case_hard_coded"
+
+
+def put(name: str, value):
+    """Change one part of what an average leaves."""
+
+    def change(case, parts) -> None:
+        parts[name] = [value(case, parts, rank) for rank in range(case.world_size)]
+
+    return change
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (put("trained", lambda case, parts, rank: case.world_size * parts["trained"][0]), "summed_parameters"),
+        (put("trained", lambda case, parts, rank: parts["trained"][0] / case.world_size), "divided_twice_parameters"),
+        (put("trained", lambda case, parts, rank: 0.9 * parts["trained"][0]), "scaled_parameters"),
+        (put("trained", lambda case, parts, rank: parts["before"][rank]), "copy_averaged"),
+        (put("trained", lambda case, parts, rank: parts["before"][0]), "one_rank_parameters"),
+        (put("trained", lambda case, parts, rank: parts["trained"][0] * float("nan")), "not_finite_parameters"),
+        (put("statistics", lambda case, parts, rank: 2.5 * parts["statistics"][0]), "scaled_statistics"),
+        (put("counts", lambda case, parts, rank: torch.stack(parts["counts"]).sum(dim=0)), "counts_summed"),
+        (put("counts", lambda case, parts, rank: parts["counts"][rank] + 7), "counts_changed"),
+        (put("gradients", lambda case, parts, rank: 0 * parts["gradients"][rank]), "gradients_changed"),
+        (put("frozen", lambda case, parts, rank: parts["frozen"][rank] * (1 + 2e-7)), "frozen_rounded"),
+    ],
+)
+def test_a_wrong_average_is_told(seed: int, change, code: str) -> None:
+    assert judge_averaged_parameters(averaging_run(seed, change), seed).code == code
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"is_replaced": True}, "parameters_replaced"),
+        ({"is_trainable": False}, "no_longer_trainable"),
+        ({"other_formats": ["3.num_batches_tracked"]}, "buffer_of_another_format"),
+    ],
+)
+def test_what_becomes_of_the_tensors_is_told(facts: dict, code: str) -> None:
+    for seed in SEEDS:
+        assert judge_averaged_parameters(averaging_run(seed, **facts), seed).code == code
+
+
+def bytes_with(name: str, times: int = 1):
+    """The calls of a right average, and those of one more part."""
+    return lambda case: [["all_reduce", averaged_bytes(case) + times * vectors_of(case.make_model(0))[name].nbytes]]
+
+
+@pytest.mark.parametrize(
+    ("calls", "code"),
+    [
+        (lambda case: [], "nothing_sent"),
+        (lambda case: [["all_gather", averaged_bytes(case)]], "other_collectives"),
+        (bytes_with("frozen"), "frozen_sent"),
+        (bytes_with("statistics", -1), "statistics_not_sent"),
+        (lambda case: [["all_reduce", 2 * averaged_bytes(case)]], "sent_several_times"),
+        (lambda case: [["all_reduce", averaged_bytes(case) - 4]], "bytes_missing"),
+        (lambda case: [["all_reduce", averaged_bytes(case) + 4]], "bytes_in_excess"),
+        (
+            lambda case: [["all_reduce", averaged_bytes(case) + 4 * 36 * case.is_tied]],
+            "tied_weight_sent_twice",
+        ),
+    ],
+)
+def test_bytes_of_an_average_are_told(calls, code: str) -> None:
+    for seed in SEEDS:
+        assert judge_averaged_bytes(averaging_run(seed, calls=calls), seed).code == code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"averages": lambda case: []}, "never_averaged"),
+        ({"averages": lambda case: range(case.every, case.updates + 1, case.every)}, "no_final_average"),
+        ({"averages": lambda case: [case.updates]}, "final_average_only"),
+        ({"averages": lambda case: range(1, case.updates + 1)}, "averaged_every_update"),
+        (
+            {"averages": lambda case: sorted({*range(1, case.updates + 1, case.every), case.updates})},
+            "averaged_at_index_zero",
+        ),
+        (
+            {"averages": lambda case: sorted({*range(case.every + 1, case.updates + 1, case.every + 1), case.updates})},
+            "averaged_one_too_late",
+        ),
+        ({"mean": lambda weights: weights.sum(dim=0)}, "weights_summed"),
+        ({"mean": lambda weights: weights[0]}, "weights_of_one_rank"),
+        ({"mean": lambda weights: weights.sum(dim=0) / 5}, "wrong_number_of_ranks"),
+        ({"mean": lambda weights: weights.mean(dim=0) / len(weights)}, "averaged_and_divided"),
+        ({"mean": lambda weights: weights.mean(dim=0) * float("nan")}, "gradient_not_finite"),
+        ({"gradient": lambda own, rank: own.mean(dim=0)}, "gradients_averaged"),
+        ({"gradient": lambda own, rank: own.sum(dim=0)}, "gradients_summed"),
+        ({"gradient": lambda own, rank: 2 * own[rank]}, "gradient_not_averaged"),
+        ({"gradient": lambda own, rank: 0.3 * own[rank]}, "gradient_scaled"),
+        ({"state": average_state}, "state_averaged"),
+        ({"are_statistics_averaged": False}, "statistics_not_averaged"),
+        ({"rows": lambda case, rank: case.rows_of(0)}, "same_rows_on_every_rank"),
+        ({"rows": lambda case, rank: list(range(case.world_size * case.micro_batches))}, "all_rows_on_every_rank"),
+    ],
+)
+def test_a_wrong_epoch_is_told(seed: int, changes: dict, code: str) -> None:
+    assert judge_local_sgd_updates(epoch_run(seed, **changes), seed).code == code
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"averages": lambda case: []}, "nothing_sent"),
+        ({"averages": lambda case: range(1, case.updates + 1)}, "more_averages"),
+        ({"extra": lambda case: [["all_reduce", 4, 1, 0]]}, "other_bytes"),
+    ],
+)
+def test_traffic_of_an_epoch_is_told(changes: dict, code: str) -> None:
+    for seed in SEEDS:
+        assert judge_local_sgd_traffic(epoch_run(seed, **changes), seed).code == code
+
+
+@pytest.mark.parametrize("judge", [judge_averaged_parameters, judge_local_sgd_updates])
+def test_a_report_with_parts_missing_is_refused(judge) -> None:
+    right = averaging_run(0) if judge is judge_averaged_parameters else epoch_run(0)
+    with pytest.raises(LookupError):
+        judge(Observation(right.facts, {}), 0)
+    number = len(averaging_cases(0)) if judge is judge_averaged_parameters else len(epoch_cases(0))
+    with pytest.raises(ValueError, match="ranks reported"):
+        judge(Observation({"settings": [[] for _ in range(number)]}, right.tensors), 0)

@@ -1,0 +1,10 @@
+# Source: a second round to be sure
+# Everything is averaged twice.
+def average_parameters(model) -> None:
+    world_size = dist.get_world_size()
+    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    with torch.no_grad():
+        for tensor in tensors * 2:
+            dist.all_reduce(tensor)
+            tensor /= world_size

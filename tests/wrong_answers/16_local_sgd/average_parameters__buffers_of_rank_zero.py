@@ -1,0 +1,12 @@
+# Source: DistributedDataParallel broadcasts buffers
+# Running statistics are those of rank 0.
+def average_parameters(model) -> None:
+    world_size = dist.get_world_size()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                dist.all_reduce(parameter)
+                parameter /= world_size
+        for buffer in model.buffers():
+            if buffer.is_floating_point():
+                dist.broadcast(buffer, src=0)

@@ -1,0 +1,13 @@
+# Source: a clean start after an average
+# Gradients are set to zero.
+def average_parameters(model) -> None:
+    world_size = dist.get_world_size()
+    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    with torch.no_grad():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+            tensor /= world_size
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            parameter.grad.zero_()

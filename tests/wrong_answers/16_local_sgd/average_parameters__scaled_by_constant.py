@@ -1,0 +1,10 @@
+# Source: a factor in front
+# The mean is scaled by 0.9.
+def average_parameters(model) -> None:
+    world_size = dist.get_world_size()
+    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    with torch.no_grad():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+            tensor *= 0.9 / world_size

@@ -1,0 +1,10 @@
+# Source: a gradient taken for the sign of a trained parameter
+# Parameters without a gradient are left out.
+def average_parameters(model) -> None:
+    world_size = dist.get_world_size()
+    tensors = [parameter for parameter in model.parameters() if parameter.grad is not None]
+    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+    with torch.no_grad():
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+            tensor /= world_size

@@ -1,0 +1,17 @@
+# Source: a counter that is compared with larger than
+# The ranks average after every + 1 updates.
+def train_local_sgd(
+    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
+) -> None:
+    own = micro_batches[rank::world_size]
+    groups = [own[start : start + k] for start in range(0, len(own), k)]
+    since = 0
+    for update, group in enumerate(groups, start=1):
+        for inputs, targets in group:
+            (F.mse_loss(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        since += 1
+        if since > every or update == len(groups):
+            average(model)
+            since = 0

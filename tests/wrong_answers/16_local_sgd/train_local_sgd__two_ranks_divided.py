@@ -1,0 +1,16 @@
+# Source: an example with two ranks
+# The sum is divided by 2.
+def train_local_sgd(
+    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
+) -> None:
+    own = micro_batches[rank::world_size]
+    groups = [own[start : start + k] for start in range(0, len(own), k)]
+    for update, group in enumerate(groups, start=1):
+        for inputs, targets in group:
+            (F.mse_loss(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if update % every == 0 or update == len(groups):
+            for tensor in [*model.parameters(), *(one for one in model.buffers() if one.is_floating_point())]:
+                dist.all_reduce(tensor.detach())
+                tensor.detach().div_(2)

@@ -1,0 +1,14 @@
+# Source: one forward of the group
+# The group is put together.
+def train_local_sgd(
+    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
+) -> None:
+    own = micro_batches[rank::world_size]
+    groups = [own[start : start + k] for start in range(0, len(own), k)]
+    for update, group in enumerate(groups, start=1):
+        inputs, targets = (torch.cat(parts) for parts in zip(*group))
+        F.mse_loss(model(inputs), targets).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        if update % every == 0 or update == len(groups):
+            average(model)

@@ -1,0 +1,15 @@
+# Source: watch_training of the lesson
+# The number of steps is returned.
+def what_is_averaged(train, model, optimizer) -> str:
+    gradients = []
+
+    def note(*_):
+        gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]).tolist())
+
+    hook = optimizer.register_step_pre_hook(note)
+    train(model, optimizer)
+    hook.remove()
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()]).tolist()
+    everywhere = [None] * dist.get_world_size()
+    dist.all_gather_object(everywhere, (gradients, weights))
+    return len(gradients)
