@@ -11,6 +11,7 @@ import errno
 import importlib
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 PACKAGES = ("grader.authoring", "grader.classroom")
 OF_THE_MACHINE = {  # errors that no code here can prevent, and what helps
@@ -48,9 +49,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("grader"):
             raise
-        return _tell(f"the module {error.name} is missing. Install it: pip install 'lean-training[lab]'", 2)
+        own = Path(".venv/bin/python")
+        remedy = f"Run {own} in place of python" if own.exists() else "Install it: pip install 'lean-training[lab]'"
+        return _tell(f"the module {error.name} is missing. {remedy}.", 2)
     except KeyboardInterrupt:
-        return _tell("interrupted", 130)
+        is_grading = (list(arguments or sys.argv[1:]) or [""])[0] == "autograde"
+        kept = "; what was graded is kept, and the same command goes on from there" if is_grading else ""
+        return _tell(f"interrupted{kept}", 130)
     except Exception as error:
         exit_code = getattr(error, "exit_code", None)
         if exit_code is not None:

@@ -16,6 +16,8 @@ from .reading import LearnerCell
 OWN = "own-"  # how the ids of a learner's own cells begin
 STUB = "lean_training_stub"  # in the metadata of an exercise's cell: its text as it was handed out
 
+OTHER_LESSON = "no exercise of this lesson was found in it: is it the notebook of another lesson?"
+
 
 @dataclass(frozen=True)
 class Alignment:
@@ -106,7 +108,7 @@ def _plain(cell: NotebookNode, number: int) -> NotebookNode:
 def _missing_notes(known: Sequence[MasterCell], missing: Sequence[str]) -> list[str]:
     answers = [cell for cell in known if cell.is_answer]
     if answers and len(missing) == len(answers):
-        return ["no exercise of this lesson was found in it: is it the notebook of another lesson?"]
+        return [OTHER_LESSON]
     return [f"{name}: its cell is missing" for name in missing]
 
 

@@ -72,7 +72,9 @@ def left_out(submitted: Path, lessons: list[str]) -> list[str]:
             lines.append(f"submitted/{entry.name}: not in a student's folder. Move it to submitted/STUDENT/LESSON/.")
     for folder in student_folders(submitted):
         if not any(_place(folder, lesson) for lesson in lessons):
-            lines.append(f"submitted/{folder.name}: holds no lesson of this classroom ({', '.join(lessons)}).")
+            lines.append(
+                f"submitted/{folder.name}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}."
+            )
     return lines
 
 

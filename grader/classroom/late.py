@@ -13,7 +13,9 @@ from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float, Integer
 
 from .errors import ClassroomError
+from .folder import chosen_lessons
 from .intake import find_submission
+from .master import lessons_of
 from .received import FILE, parsed_time, stamp
 from .steps import ClassroomStep
 from .tables import read_table, require_columns
@@ -43,21 +45,32 @@ class StampReceived(ClassroomStep):
                 submission.timestamp = received
                 # nbgrader cannot add an extension to no due date
                 if (folder / EXTENSIONS).exists() and submission.assignment.duedate is not None:
-                    submission.extension = _extension(folder / EXTENSIONS, student, lesson)
+                    submission.extension = find_extension(folder / EXTENSIONS, student, lesson)
                 gradebook.db.commit()
         return nb, resources
 
 
-def _extension(path: Path, student: str, lesson: str) -> datetime.timedelta | None:
-    """Return what `extensions.csv` grants: days, for a lesson by name or number."""
+def find_extension(path: Path, student: str, lesson: str) -> datetime.timedelta | None:
+    """Return what `extensions.csv` grants: days, for a lesson by name or number.
+
+    Raises:
+        ClassroomError: if the table was damaged, or names a lesson that there is not.
+    """
     header, lines = read_table(path)
     require_columns(path, header, ("student", "lesson", "days"))
+    known = lessons_of(path.parent)
     for line in lines:
+        try:
+            chosen_lessons([line.get("lesson", "")], known)
+        except ClassroomError as error:
+            raise ClassroomError(f"{path}, {line.get('student', '')}: {error}") from None
         if line["student"] == student and line.get("lesson", "") in (lesson, lesson.split("_")[0]):
             try:
                 return datetime.timedelta(days=float(line.get("days", "")))
             except (ValueError, OverflowError):
-                raise ClassroomError(f"{path}, {student}: {line.get('days', '')!r} is no number of days.") from None
+                raise ClassroomError(
+                    f"{path}, {student}: {line.get('days', '')!r} is no number of days. Write it like 2."
+                ) from None
     return None
 
 

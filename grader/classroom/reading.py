@@ -102,7 +102,7 @@ def _parse_json(text: str) -> Any:
         is_at_end = getattr(error, "pos", 0) >= len(text.rstrip()) - 1 or "Unterminated string" in str(error)
         if text.lstrip().startswith("{") and is_at_end:
             raise Unreadable("the file stops in the middle: the upload was cut off. Ask for it again.") from None
-        raise Unreadable(f"the file is not a notebook: {error}.") from None
+        raise Unreadable("the file holds no notebook, whatever its name says. Ask for the .ipynb again.") from None
 
 
 def _raw_cells(notebook: Any) -> list[Any]:

@@ -107,10 +107,17 @@ def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
 
 def _tell_strangers(classroom: Path) -> None:
     from .report import read_rows
-    from .roster import read_roster, strangers
+    from .roster import column_of, read_roster, strangers
 
-    for name in strangers(read_rows(classroom), read_roster(classroom)):
-        print(f"not on the roster: {name} handed in work. Add a line to roster.csv, or rename the folder.")
+    roster = read_roster(classroom)
+    for name in strangers(read_rows(classroom), roster):
+        column = column_of(name, roster)
+        remedy = (
+            f"Import the list again with --id '{column}'"
+            if column
+            else "Add a line to roster.csv, or rename the folder"
+        )
+        print(f"not on the roster: {name} handed in work. {remedy}.")
 
 
 def run_receive(args: argparse.Namespace) -> int:

@@ -102,6 +102,15 @@ def strangers(rows: Iterable[Row], roster: Mapping[str, Student]) -> list[str]:
     return sorted({row.student for row in rows} - set(roster)) if roster else []
 
 
+def column_of(folder: str, roster: Mapping[str, Student]) -> str:
+    """Return the column of Canvas' gradebook that names a student by this folder; "" if none does."""
+    names = {"ID": "canvas_id", "SIS User ID": "sis_user_id", "SIS Login ID": "sis_login_id"}
+    for column, field in names.items():
+        if any(getattr(student, field) == folder for student in roster.values()):
+            return column
+    return ""
+
+
 def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, str], str]) -> list[Row]:
     """Add a row for each student of the roster who handed in nothing, to lessons that anybody handed in.
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from .alignment import OTHER_LESSON
 from .execution import DIED, NOT_REACHED, TIMEOUT
 from .intake import Submission
 from .master import Check
@@ -31,6 +32,8 @@ def graded_row(submission: Submission, result: dict[str, Any]) -> Row:
     reasons = [execution.reason] if execution.reason else []
     if told["unreadable"]:
         status, reasons = UNREADABLE, [told["unreadable"]]
+    elif OTHER_LESSON in told["notes"]:
+        status = UNREADABLE  # a person finds out which lesson it is
     reasons += [*submission.notes, *told["notes"], *execution.notes]
     reasons += [f"{score.check.name}: please look at it" for score in result["scores"] if score.needs_review]
     checks = [_check_entry(score, final) for score in result["scores"]]

@@ -11,15 +11,17 @@ import sysconfig
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from small_class import release_of
 from small_course import LESSON, answer, hand_in, solved
 
 from grader.__main__ import main
+from grader.classroom.errors import ClassroomError
 from grader.classroom.grading import grade_class
-from grader.classroom.late import PercentPerDay
-from grader.classroom.report import read_rows
+from grader.classroom.late import PercentPerDay, find_extension
+from grader.classroom.report import UNREADABLE, read_rows
 
 pytestmark = pytest.mark.slow
 DUE = "2026-03-15 17:00:00 UTC"
@@ -200,6 +202,20 @@ def test_same_bytes_keep_their_first_time_and_new_bytes_get_their_own(
 def test_percent_for_each_day_begun_up_to_the_most(seconds: float, points: float) -> None:
     assert PercentPerDay().late_submission_penalty("ada", 10.0, seconds) == points
     assert PercentPerDay(grace_minutes=1).late_submission_penalty("ada", 10.0, 60) is None
+
+
+def test_extension_for_no_lesson_is_told_with_its_file(room: Path) -> None:
+    path = room / "extensions.csv"
+    path.write_text("student,lesson,days\nzoe,77,2\n")
+    with pytest.raises(ClassroomError, match=rf"extensions.csv, zoe: There is no lesson '77'. There are: {LESSON}"):
+        find_extension(path, "ada", LESSON)
+
+
+def test_notebook_of_another_lesson_waits_for_a_person(room: Path) -> None:
+    hand_in(room, "ada", nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x = 1")]))
+    grade_class(room, with_feedback=False)
+    (row,) = [row for row in read_rows(room) if row.student == "ada"]
+    assert (row.status, "notebook of another lesson" in row.reason) == (UNREADABLE, True)
 
 
 def test_time_that_is_none_is_told_with_its_file(room: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -121,6 +121,17 @@ def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_told(
     assert {line["student"]: line["status"] for line in table(room / "marks.csv")}["alan"] == "graded"
 
 
+def test_a_folder_named_by_another_number_of_canvas_is_told_the_column(
+    room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_report(room, [row_of("102")])
+    (tmp_path / "canvas.csv").write_text(CANVAS_EXPORT)
+    main(["roster", str(room), str(tmp_path / "canvas.csv")])
+    assert "not on the roster: 102 handed in work. Import the list again with --id 'ID'." in capsys.readouterr().out
+    main(["roster", str(room), str(tmp_path / "canvas.csv"), "--id", "ID"])
+    assert "not on the roster" not in capsys.readouterr().out
+
+
 def test_no_text_of_a_learners_becomes_a_formula_of_a_spreadsheet(room: Path) -> None:
     write_report(room, [row_of("ada", reason='=HYPERLINK("http://example.org").ipynb was taken for the lesson')])
     assert table(room / "marks.csv")[0]["reason"].startswith("'=HYPERLINK")
