@@ -18,7 +18,7 @@ def test_a_start_that_takes_too_long_leaves_no_process(monkeypatch: pytest.Monke
             started.append(self)
 
     monkeypatch.setattr(connection.subprocess, "Popen", Noted)
-    monkeypatch.setattr(connection, "_START_SECONDS", 0.0)
+    monkeypatch.setattr(connection, "_IMPORT_SECONDS", 0.0)
     with pytest.raises(RuntimeError, match="gave no answer within 0 s"):
         connection.RankServer()
     assert len(started) == 1 and started[0].poll() is not None

@@ -59,6 +59,7 @@ def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int
         (tied, "tied_weight_sent_twice", look_at_tied),
         (vectors["frozen"], "frozen_sent", look_at_frozen),
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
+        (vectors["gradients"], "gradients_sent", "an average of values needs no gradients: why send them?"),
         (counts, "counters_sent", "counters and masks stay as they are: why send them?"),
         (
             -vectors["statistics"],
