@@ -54,8 +54,12 @@ def test_epochs_end_with_and_without_a_final_average(seed: int) -> None:
     first, whole, each, short, single = epoch_cases(seed)
     assert first.updates % first.every and not whole.updates % whole.every
     assert each.every == 1 and short.micro_batches % short.k and single.updates < single.every
-    counted = {-(-micro // first.k) for micro in range(first.every, first.micro_batches + 1, first.every)}
-    assert counted != set(first.averages)
+    for case in (first, whole):
+        counted = {-(-micro // case.k) for micro in range(case.every, case.micro_batches + 1, case.every)}
+        assert counted != set(case.averages)
+    at_updates = {number for number, end in enumerate(whole.boundaries, start=1) if end % whole.every == 0}
+    assert at_updates != set(whole.averages)
+    assert first.k != first.world_size
     for case in (*epoch_cases(seed), *accelerated_cases(seed)):
         assert case.averages[-1] == case.updates == len(case.boundaries)
 

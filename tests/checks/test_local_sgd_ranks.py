@@ -38,6 +38,14 @@ def divide_counters(model):
         dist.all_reduce(tensor)
         tensor /= dist.get_world_size()
 
+@torch.no_grad()
+def decorated(model):
+    for tensor in [*model.parameters(), *model.buffers()]:
+        if tensor.requires_grad or tensor.is_floating_point() and not isinstance(tensor, nn.Parameter):
+            dist.all_reduce(tensor)
+            tensor /= dist.get_world_size()
+    return model
+
 def print_and_stop(model, optimizer, micro_batches, k, every, average, rank, world_size):
     print("nothing is trained")
 """
@@ -75,6 +83,10 @@ def test_errors_that_an_average_invites_are_named(cell, name: str, code: str) ->
     with pytest.raises(AssertionError) as caught:
         check_averaged_parameters(cell[name])
     assert caught.value.code == code and f"of {name}: " in caught.value.look_at
+
+
+def test_a_decorated_average_passes(cell) -> None:
+    check_averaged_parameters(cell["decorated"])
 
 
 def test_a_loop_that_does_nothing_is_told_so(cell, capsys: pytest.CaptureFixture[str]) -> None:

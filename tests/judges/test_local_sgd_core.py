@@ -81,6 +81,44 @@ def test_a_wrong_average_is_told(seed: int, change, code: str) -> None:
     assert judge_averaged_parameters(averaging_run(seed, change), seed).code == code
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("left_out", "code"),
+    [
+        ({"spare"}, "left_out_without_gradient"),
+        ({"gain"}, "single_numbers_left_out"),
+        ({"2.bias", "gain", "spare"}, "vectors_left_out"),
+        ({"2.weight", "2.bias"}, "some_parameters_own"),
+        ({"history"}, "left_out_of_state_dict"),
+        ({"offset"}, "single_buffers_left_out"),
+        ({"history", "offset"}, "other_buffers_left_out"),
+        ({"3.running_mean"}, "some_buffers_own"),
+    ],
+)
+def test_what_an_average_leaves_out_is_told(seed: int, left_out: set[str], code: str) -> None:
+    def leave_out(case, parts) -> None:
+        models = [case.make_model(rank) for rank in range(case.world_size)]
+        for name, kind in (("trained", "named_parameters"), ("statistics", "named_buffers")):
+            for rank, model in enumerate(models):
+                start, vector = 0, parts[name][rank].clone()
+                for tensor_name, one in getattr(model, kind)():
+                    if one.is_floating_point() and (one.requires_grad or name == "statistics"):
+                        if tensor_name in left_out:
+                            vector[start : start + one.numel()] = one.detach().flatten()
+                        start += one.numel()
+                parts[name][rank] = vector
+
+    assert judge_averaged_parameters(averaging_run(seed, leave_out), seed).code == code
+
+
+def test_a_mean_on_one_rank_only_is_told() -> None:
+    def reduce(case, parts) -> None:
+        parts["trained"][1] = parts["before"][1]
+
+    for seed in SEEDS:
+        assert judge_averaged_parameters(averaging_run(seed, reduce), seed).code == "some_ranks_parameters"
+
+
 @pytest.mark.parametrize(
     ("facts", "code"),
     [
@@ -105,6 +143,7 @@ def bytes_with(name: str, times: int = 1):
         (lambda case: [], "nothing_sent"),
         (lambda case: [["all_gather", averaged_bytes(case)]], "other_collectives"),
         (bytes_with("frozen"), "frozen_sent"),
+        (bytes_with("gradients"), "gradients_sent"),
         (bytes_with("statistics", -1), "statistics_not_sent"),
         (lambda case: [["all_reduce", 2 * averaged_bytes(case)]], "sent_several_times"),
         (lambda case: [["all_reduce", averaged_bytes(case) - 4]], "bytes_missing"),
@@ -143,8 +182,9 @@ def test_bytes_of_an_average_are_told(calls, code: str) -> None:
         ({"mean": lambda weights: weights.mean(dim=0) * float("nan")}, "gradient_not_finite"),
         ({"gradient": lambda own, rank: own.mean(dim=0)}, "gradients_averaged"),
         ({"gradient": lambda own, rank: own.sum(dim=0)}, "gradients_summed"),
-        ({"gradient": lambda own, rank: 2 * own[rank]}, "gradient_not_averaged"),
-        ({"gradient": lambda own, rank: 0.3 * own[rank]}, "gradient_scaled"),
+        ({"gradient": lambda own, rank: 3 * own[rank]}, "gradient_not_averaged"),
+        ({"gradient": lambda own, rank: own[rank] / len(own)}, "gradient_divided_by_ranks"),
+        ({"gradient": lambda own, rank: 0.37 * own[rank]}, "gradient_scaled"),
         ({"state": average_state}, "state_averaged"),
         ({"are_statistics_averaged": False}, "statistics_not_averaged"),
         ({"rows": lambda case, rank: case.rows_of(0)}, "same_rows_on_every_rank"),

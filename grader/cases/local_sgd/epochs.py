@@ -91,7 +91,7 @@ def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
     rows, features, odd = draw.randrange(3, 6), draw.randrange(3, 9), draw.choice((3, 5))
     return (
         EpochCase(2, 21, 3, 4, SGD, False, rows, features, seed),
-        EpochCase(2, 12, 2, 3, MOMENTUM, False, rows, features, seed + 1),
+        EpochCase(2, 16, 2, 4, MOMENTUM, False, rows, features, seed + 1),
         EpochCase(2, 6, 2, 1, SGD, False, rows, features, seed + 2),
         EpochCase(3, 4 * odd + 1, odd, 2, MOMENTUM, True, rows + 3, features, seed + 3),
         EpochCase(3, 6, 2, 5, ADAMW, False, rows, features, seed + 4),

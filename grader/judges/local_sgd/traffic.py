@@ -59,6 +59,7 @@ def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int
         (tied, "tied_weight_sent_twice", look_at_tied),
         (vectors["frozen"], "frozen_sent", look_at_frozen),
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
+        (vectors["gradients"], "gradients_sent", "an average of values needs no gradients: why send them?"),
         (counts, "counters_sent", "counters and masks stay as they are: why send them?"),
         (
             -vectors["statistics"],
@@ -116,15 +117,18 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
         return "nothing_sent", "who calls average, and after which updates?"
     if after_last == 2 * once and sent == once * (wanted + 1):
         return "final_average_twice", "the end: if an average has followed the last update already, the ranks agree"
+    between = [call for call in calls if call.updates < case.updates and call.forwards == case.boundaries[call.updates]]
+    if between and sent - sum(call.byte_count for call in between) == once * wanted:
+        return "gradients_sent_too", "no gradient crosses the network: what does your loop all-reduce before a step?"
+    more_places = {call.updates for call in calls} - set(case.averages)
+    if more_places and sent % once == 0:
+        return "more_averages", f"after which updates the ranks average: {', '.join(map(str, case.averages))}"
     state = {MOMENTUM: 1, ADAMW: 2}.get(case.optimizer, 0) * parameter_bytes
     if state and sent in (
         wanted * (once + state),
         wanted * (once + state) + 4 * wanted * len(list(case.make_model().parameters())),
     ):
         return "state_sent_too", "the optimizer's state stays on its rank: what else does your loop send?"
-    between = [call for call in calls if call.updates < case.updates and call.forwards == case.boundaries[call.updates]]
-    if between and sent - sum(call.byte_count for call in between) == once * wanted:
-        return "gradients_sent_too", "no gradient crosses the network: what does your loop all-reduce before a step?"
     if sent % once == 0:
         more = "more" if sent > once * wanted else "fewer"
         return f"{more}_averages", f"after which updates the ranks average: {', '.join(map(str, case.averages))}"

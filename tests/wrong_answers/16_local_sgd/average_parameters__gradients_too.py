@@ -4,7 +4,7 @@ def average_parameters(model) -> None:
     world_size = dist.get_world_size()
     tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
     tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
-    tensors += [parameter.grad for parameter in model.parameters() if parameter.requires_grad]
+    tensors += [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
     with torch.no_grad():
         for tensor in tensors:
             dist.all_reduce(tensor)
