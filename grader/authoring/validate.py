@@ -58,8 +58,9 @@ def validate(root: Path, lessons: Sequence[str], *, processes: int = 2) -> int:
     seconds = time.monotonic() - start_seconds
     counts = (_count(len(reports), "lesson"), _count(answers, "answer"), _count(len(problems), "problem"))
     print(f"validate: {', '.join(counts)}, {seconds:.0f} s")
-    if not problems:
-        write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_message()) for r in reports})
+    whole = [report for report in reports if not report.problems]
+    if whole:
+        write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_message()) for r in whole})
     return int(bool(problems))
 
 

@@ -66,7 +66,7 @@ def test_the_header_opens_colab_and_installs_nothing_but_the_package(
     assert badge.cell_type == "markdown"
     assert badge.source.startswith("[![Open in Colab](")
     assert "github/someone/course/blob/main/course/07_sums.ipynb" in badge.source
-    assert set_up.source.count("pip") == 1
+    assert set_up.source.count('"pip", "install"') == 1
     assert "git+https://github.com/someone/course@main" in set_up.source
     exec(set_up.source, {})
     assert capfd.readouterr() == ("", "")
