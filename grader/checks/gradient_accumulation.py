@@ -12,7 +12,6 @@ from torch import Tensor
 from grader.cases.gradient_accumulation import (
     LEARNING_RATE,
     FitCase,
-    MicroBatch,
     fit_cases,
     forms_cases,
     peak_cases,
@@ -21,6 +20,7 @@ from grader.cases.gradient_accumulation import (
     token_cases,
     updates_cases,
 )
+from grader.cases.regressions import MicroBatch
 from grader.checks.claims import claim_of, measure_claimed_peak
 from grader.checks.contract import fail, require_number
 from grader.checks.library_calls import record_library_calls

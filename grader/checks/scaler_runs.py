@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.cases.mixed_precision import FP16_LEARNING_RATE, GroupCase, MicroBatch, ScalerCase
+from grader.cases.mixed_precision import FP16_LEARNING_RATE, GroupCase, ScalerCase
+from grader.cases.regressions import MicroBatch
 from grader.checks.contract import require_number
 from grader.checks.precision import record_precision
 from grader.checks.recording import record_training

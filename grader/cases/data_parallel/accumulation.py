@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
+from torch import nn
+
+from grader.cases.regressions import MicroBatch, draw_micro_batches, make_regression
 
 _ROWS = (6, 7)  # no size of a group and no number of ranks, so that each factor of a gradient has one cause
 _LEARNING_RATES = (0.02, 0.03)  # not the notebook's, so that an optimizer of the learner's own shows
@@ -36,18 +37,11 @@ class AccumulationCase:
 
     def make_model(self) -> nn.Sequential:
         """Build a small regression model, the same on every rank."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return nn.Sequential(nn.Linear(self.features, 8), nn.Tanh(), nn.Linear(8, 1))
+        return make_regression(self.features, self.seed)
 
-    def make_micro_batches(self) -> list[tuple[Tensor, Tensor]]:
+    def make_micro_batches(self) -> list[MicroBatch]:
         """Draw inputs [rows, features] and targets [rows, 1] for all ranks; each micro-batch has another mean."""
-        generator = torch.Generator().manual_seed(self.seed)
-        drawn = []
-        for index in range(self.world_size * self.micro_batches):
-            inputs = torch.randn(self.rows, self.features, generator=generator)
-            drawn.append((inputs, torch.randn(self.rows, 1, generator=generator) + index))
-        return drawn
+        return draw_micro_batches(self.world_size * self.micro_batches, self.rows, self.features, self.seed)
 
 
 def accumulation_cases(seed: int) -> tuple[AccumulationCase, ...]:

@@ -1,7 +1,7 @@
 """Cases of lesson 02: what each of its checks is run on, as functions of a seed."""
 
 from grader.cases.gradient_accumulation.forms import FormsCase, forms_cases
-from grader.cases.gradient_accumulation.loops import LEARNING_RATE, MicroBatch, UpdatesCase, stream_cases, updates_cases
+from grader.cases.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases, updates_cases
 from grader.cases.gradient_accumulation.micro_batch_size import FitCase, fit_cases
 from grader.cases.gradient_accumulation.peak import PeakCase, peak_cases
 from grader.cases.gradient_accumulation.tokens import TokenCase, token_budget_case, token_cases
@@ -10,7 +10,6 @@ __all__ = [
     "LEARNING_RATE",
     "FitCase",
     "FormsCase",
-    "MicroBatch",
     "PeakCase",
     "TokenCase",
     "UpdatesCase",

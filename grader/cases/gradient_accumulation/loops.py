@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
+from torch import nn
+
+from grader.cases.regressions import MicroBatch, draw_micro_batches, make_regression
 
 LEARNING_RATE = 0.1
-
-MicroBatch = tuple[Tensor, Tensor]  # inputs or tokens, targets
 
 
 @dataclass(frozen=True)
@@ -33,18 +32,11 @@ class UpdatesCase:
 
     def make_model(self) -> nn.Sequential:
         """Build a small regression model."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return nn.Sequential(nn.Linear(self.features, 8), nn.Tanh(), nn.Linear(8, 1))
+        return make_regression(self.features, self.seed)
 
     def make_micro_batches(self) -> list[MicroBatch]:
         """Draw inputs [rows, features] and targets [rows, 1]; their mean differs from one micro-batch to the next."""
-        generator = torch.Generator().manual_seed(self.seed)
-        drawn = []
-        for index in range(self.micro_batches):
-            inputs = torch.randn(self.rows, self.features, generator=generator)
-            drawn.append((inputs, torch.randn(self.rows, 1, generator=generator) + index))
-        return drawn
+        return draw_micro_batches(self.micro_batches, self.rows, self.features, self.seed)
 
 
 def updates_cases(seed: int) -> tuple[UpdatesCase, ...]:

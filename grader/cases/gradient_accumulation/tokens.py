@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from grader.cases.gradient_accumulation.loops import MicroBatch
+from grader.cases.regressions import MicroBatch
 from grader.testbed.batches import make_padded_batch
 from grader.testbed.transformer import SmallTransformer, make_transformer
 

@@ -6,7 +6,6 @@ from grader.cases.mixed_precision.groups import (
     FP16_LEARNING_RATE,
     DeviceCase,
     GroupCase,
-    MicroBatch,
     device_cases,
     group_cases,
 )
@@ -18,7 +17,6 @@ __all__ = [
     "BudgetCase",
     "DeviceCase",
     "GroupCase",
-    "MicroBatch",
     "PrecisionFormsCase",
     "ScaleCase",
     "ScalerCase",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from grader.cases.mixed_precision.groups import MicroBatch
+from grader.cases.regressions import MicroBatch
 from grader.testbed.batches import make_token_batch
 from grader.testbed.transformer import SmallTransformer, make_transformer
 

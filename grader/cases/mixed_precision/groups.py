@@ -6,13 +6,12 @@ import random
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from grader.cases.regressions import MicroBatch, draw_micro_batches, make_regression
 from grader.testbed.chain import make_chain
 
 FP16_LEARNING_RATE = 0.01
-
-MicroBatch = tuple[Tensor, Tensor]  # inputs, targets
 
 # A target so far away that its gradient exceeds fp16 at any scale above 2**5.
 FAR_AWAY = 20_000.0
@@ -44,23 +43,18 @@ class GroupCase:
 
     def make_model(self) -> nn.Sequential:
         """Build a small regression model."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            return nn.Sequential(nn.Linear(self.features, 16), nn.Tanh(), nn.Linear(16, 2))
+        return make_regression(self.features, self.seed, hidden=16, outputs=2)
 
     def make_group(self, update: int) -> list[MicroBatch]:
         """Draw inputs [rows, features] and targets [rows, 2] of every micro-batch of one update.
 
         The micro-batches of a group differ in their mean. In an update that overflows, one micro-batch does, the first.
         """
-        generator = torch.Generator().manual_seed(1000 * self.seed + update)
-        group = []
-        for index in range(self.group_sizes[update]):
-            inputs = torch.randn(self.rows, self.features, generator=generator)
-            targets = torch.randn(self.rows, 2, generator=generator) + index
-            if update in self.overflowing and index == 0:
-                targets = targets + FAR_AWAY
-            group.append((inputs, targets))
+        count, seed = self.group_sizes[update], 1000 * self.seed + update
+        group = draw_micro_batches(count, self.rows, self.features, seed, outputs=2)
+        if update in self.overflowing:
+            inputs, targets = group[0]
+            group[0] = inputs, targets + FAR_AWAY
         return group
 
 

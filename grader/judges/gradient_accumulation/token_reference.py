@@ -10,7 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.cases.gradient_accumulation import MicroBatch, TokenCase
+from grader.cases.gradient_accumulation import TokenCase
+from grader.cases.regressions import MicroBatch
 from grader.judges.vectors import gradient_at
 from grader.testbed.batches import IGNORED_TARGET
 
