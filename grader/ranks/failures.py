@@ -57,7 +57,7 @@ def _stopped(folder: Path, rank: int, job: dict[str, Any], ended: str) -> RankFa
     what = "had not ended" if ended == "late" else "was stopped"
     for file, number, name in re.findall(r'File "(.*?)", line (\d+) in (\S+)', _read(folder / f"{rank}.stack")):
         if file == job["file"]:
-            line = Path(file).read_text(encoding="utf-8").splitlines()[int(number) - 1].strip()
+            line = job["source"].splitlines()[int(number) - 1].strip()
             return RankFailure(rank, "", what, name, int(number), line)
     return RankFailure(rank, "", what)
 

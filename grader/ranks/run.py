@@ -16,7 +16,7 @@ import torch
 from grader.ranks.connection import rank_server
 from grader.ranks.failures import read_failures, read_printed
 from grader.ranks.messages import RECEIVE_SECONDS
-from grader.ranks.source import write_source
+from grader.ranks.source import module_source
 from grader.ranks.traffic import Traffic, count_rounds
 from grader.units import format_bytes, format_seconds
 
@@ -72,7 +72,7 @@ def run_ranks(
     Each rank is a process of its own with one thread, in a gloo process group over the loopback. A parameter of the
     function named `rank`, `world_size`, `send` or `receive` is filled in: `send(tensor, destination)` sends a copy and
     goes on, `receive(source)` waits for the next tensor of that rank. torch.distributed works as well. The function and
-    what it uses of the notebook are written to `ranks/<name>.py`, which the ranks import.
+    what it uses of the notebook are written to `ranks/<name>.py`; this text is what the ranks import.
 
     Args:
         function: An ordinary function; not a lambda.
@@ -104,11 +104,13 @@ def launch_ranks(
     if isinstance(world_size, bool) or not isinstance(world_size, int) or not 1 <= world_size <= _MOST_RANKS:
         raise ValueError(f"world_size is {world_size!r}; a run has 1 to {_MOST_RANKS} ranks")
     functions = {name: value for name, value in arguments.items() if _is_function(value)}
+    source = module_source({function.__name__: function, **functions})
     path = _visible_file(function.__name__)
-    write_source({function.__name__: function, **functions}, path)
+    path.write_text(source, encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
         job: dict[str, Any] = {
             "file": str(path),
+            "source": source,
             "function": function.__name__,
             "functions": list(functions),
             "folder": folder,

@@ -18,7 +18,6 @@ import sys
 import time
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any, TextIO
 
 import torch
@@ -36,7 +35,7 @@ def serve(requests: TextIO, answers: TextIO) -> None:
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         job = json.loads(line)
-        _preload(Path(job["file"]))
+        _preload(job["source"])
         print(json.dumps({"preloaded": True}), file=answers, flush=True)  # from here on the job's limit counts
         print(json.dumps(run_job(job, requests)), file=answers, flush=True)
 
@@ -99,12 +98,12 @@ def end_ranks() -> None:
     _ranks.clear()
 
 
-def _preload(file: Path) -> None:
-    """Import the libraries that a run's file imports; one that is not installed fails in the rank instead.
+def _preload(source: str) -> None:
+    """Import the libraries that a run's functions import; one that is not installed fails in the rank instead.
 
     A name is also asked for: transformers, and this package, import a module when one of its names is first used.
     """
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             wanted = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:

@@ -1,4 +1,4 @@
-"""Writes a function of a notebook into a file that other processes can import, with all that it uses."""
+"""Writes a function of a notebook as a module that other processes can run, with all that it uses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import symtable
 import textwrap
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,15 +31,17 @@ def is_importable(function: Callable[..., Any]) -> bool:
         return False
 
 
-def write_source(functions: dict[str, Callable[..., Any]], path: Path) -> None:
-    """Write functions and all that they use into a Python file.
+def module_source(functions: dict[str, Callable[..., Any]]) -> str:
+    """Write functions and all that they use as one Python module.
 
     Functions and classes of a notebook come with their source, modules and what libraries define as imports, and
     plain values by their text.
 
     Args:
-        functions: The functions by the names that the file shall give them.
-        path: The file.
+        functions: The functions by the names that the module shall give them.
+
+    Returns:
+        The text of the module.
 
     Raises:
         TypeError: One of them uses something that cannot be written, such as a tensor of the notebook.
@@ -51,11 +52,11 @@ def write_source(functions: dict[str, Callable[..., Any]], path: Path) -> None:
         collector.add(name, function, name)
     head = '"""Written by run_ranks: the functions that each rank runs, and what they use."""'
     text = "\n".join([head, _FUTURE, *sorted(collector.imports), *collector.constants])
-    path.write_text("\n\n\n".join([text, *collector.definitions]) + "\n", encoding="utf-8")
+    return "\n\n\n".join([text, *collector.definitions]) + "\n"
 
 
 class _Collector:
-    """Gathers what a file must hold so that some functions work there."""
+    """Gathers what a module must hold so that some functions work there."""
 
     def __init__(self) -> None:
         self.imports: list[str] = []
@@ -64,7 +65,7 @@ class _Collector:
         self._known: dict[str, Any] = {}
 
     def add(self, name: str, value: Any, user: str) -> None:
-        """Make `name` stand for `value` in the file; `user` is the function that uses it."""
+        """Make `name` stand for `value` in the module; `user` is the function that uses it."""
         if name in self._known:
             if self._known[name] is not value and self._known[name] != value:
                 raise TypeError(f"two functions of this run mean different things by the name {name!r}: rename one")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import faulthandler
-import importlib.util
 import inspect
 import json
 import linecache
@@ -35,8 +34,9 @@ def run_rank(job: dict[str, Any], rank: int) -> NoReturn:
     """Run a job's function as one rank, in a process that ends with it.
 
     Args:
-        job: "file" and "function"; "folder" with `arguments.pt`, where each rank leaves `<rank>.pt` or, after an
-            exception, `<rank>.json`; "world_size", "limit_seconds", "receive_seconds"; "path", where modules are.
+        job: "source", the text of "file", and "function"; "folder" with `arguments.pt`, where each rank leaves
+            `<rank>.pt` or, after an exception, `<rank>.json`; "world_size", "limit_seconds", "receive_seconds"; "path",
+            where modules are.
         rank: Number of this rank.
     """
     folder = Path(job["folder"])
@@ -78,20 +78,23 @@ def _call(job: dict[str, Any], rank: int, folder: Path) -> dict[str, Any]:
     store = torch._C._distributed_c10d.FileStore(str(folder / "store"), job["world_size"])
     limit = datetime.timedelta(seconds=job["limit_seconds"])
     dist.init_process_group("gloo", store=store, rank=rank, world_size=job["world_size"], timeout=limit)
-    module = load_file(Path(job["file"]))
+    module = load_module(job["source"], job["file"])
     arguments = torch.load(folder / "arguments.pt", weights_only=True)
     arguments |= {name: getattr(module, name) for name in job["functions"]}
     value, traffic = call_function(getattr(module, job["function"]), arguments, job["receive_seconds"])
     return {"value": plain_copy(value), "traffic": asdict(traffic)}
 
 
-def load_file(path: Path) -> types.ModuleType:
-    """Import a file as a module of its own."""
-    specification = importlib.util.spec_from_file_location(f"ranks_{path.stem}", path)
-    assert specification and specification.loader, "the file ends in .py"
-    module = importlib.util.module_from_spec(specification)
+def load_module(source: str, file: str) -> types.ModuleType:
+    """Import the text of a file as a module of its own.
+
+    The file itself is not read, nor what Python compiled of it before: another run may have written it since.
+    """
+    module = types.ModuleType(f"ranks_{Path(file).stem}")
+    module.__file__ = file
     sys.modules[module.__name__] = module
-    specification.loader.exec_module(module)
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    exec(compile(source, file, "exec"), vars(module))
     return module
 
 

@@ -46,6 +46,14 @@ def test_each_rank_returns_and_its_messages_are_counted(define, capsys: pytest.C
     assert "def pass_on" in run.source.read_text() and run.source == Path.cwd() / "ranks" / "add_up.py"
 
 
+def test_ranks_run_what_they_were_sent_whatever_stands_in_the_file(define) -> None:
+    # of one size and within one second: what Python compiled of the first file would pass for the second
+    runs = [run_ranks(define(f"def number():\n    return {number}")["number"], 1) for number in range(3)]
+    assert [run.returned for run in runs] == [[0], [1], [2]]
+    assert len({run.source for run in runs}) == 1
+    assert not (runs[0].source.parent / "__pycache__").exists()
+
+
 @pytest.mark.parametrize(
     "tensor",
     [torch.tensor(3), torch.zeros(0, 3), torch.arange(6).view(2, 3).t(), torch.ones(2, dtype=torch.bfloat16)],
