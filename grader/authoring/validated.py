@@ -14,7 +14,7 @@ from .reached import reached_files
 from .release import SOURCES, write_whole
 
 RECORD = Path("tests/validated.json")
-DAYS = 7  # in which test runs try one answer per message of a validated lesson
+DAYS = 14  # in which test runs try one answer per message of a validated lesson
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def write_record(root: Path, found: dict[str, Validated]) -> None:
 def entries_to_try(root: Path, stem: str, day: int) -> Sequence[Entry]:
     """Return the answers that a test run tries: the full banks, or a few of a lesson that was validated as it stands.
 
-    What was validated can change with the libraries alone. So a week of test runs tries one wrong answer per message.
+    What was validated can change with the libraries alone. So two weeks of test runs try one wrong answer per message.
 
     Args:
         root: The repository.
