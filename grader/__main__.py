@@ -21,6 +21,8 @@ OF_THE_MACHINE = {  # errors that no code here can prevent, and what helps
     errno.ENOSPC: "Make room on the disk and run the command again.",
     errno.EDQUOT: "Make room within your quota and run the command again.",
     errno.ENOTDIR: "A part of this path is a file. Name a folder.",
+    errno.EISDIR: "A folder has the name of a file. Move it away and run the command again.",
+    errno.EBUSY: "Another program or a mount holds it. Let it go and run the command again.",
     errno.ENAMETOOLONG: "Name a shorter path.",
 }
 
@@ -53,9 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         remedy = f"Run {own} in place of python" if own.exists() else "Install it: pip install 'lean-training[lab]'"
         return _tell(f"the module {error.name} is missing. {remedy}.", 2)
     except KeyboardInterrupt:
-        is_grading = (list(arguments or sys.argv[1:]) or [""])[0] == "autograde"
-        kept = "; what was graded is kept, and the same command goes on from there" if is_grading else ""
-        return _tell(f"interrupted{kept}", 130)
+        return _tell("; ".join(["interrupted", *getattr(parsed, "interrupted", [])]), 130)
     except Exception as error:
         exit_code = getattr(error, "exit_code", None)
         if exit_code is not None:

@@ -7,7 +7,9 @@
 # 40 min (estimated) · CPU is enough · the first lesson
 #
 # Run the cells from the top. Where a cell says `YOUR CODE HERE`, write your answer, run the cell, then run the check
-# below it. Run All stops at the first check of an unsolved exercise; that is expected.
+# below it. Run All stops at the first check of an unsolved exercise; that is expected. A kernel that was restarted has
+# forgotten every name (`NameError`): run all cells above the one where you go on, by the menu *Run*, in Colab by
+# *Runtime, Run before*.
 
 # %% [markdown]
 # **You will be able to**

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from grader.command_line import at_least_one, port
+
 
 def register(subparsers: Any) -> None:
     """Add the authoring commands to the parser of `python -m grader`.
@@ -19,11 +21,13 @@ def register(subparsers: Any) -> None:
     release.set_defaults(func=_release)
     validate = subparsers.add_parser("validate", help="run lessons solved, unsolved, and against their banks")
     validate.add_argument("lessons", nargs="*", metavar="LESSON", help="number or name; all if none is named")
-    validate.add_argument("-j", "--processes", type=int, default=2, help="answers that run at a time (default 2)")
+    validate.add_argument(
+        "-j", "--processes", type=at_least_one, default=2, help="answers that run at a time (default 2)"
+    )
     validate.set_defaults(func=_validate)
     lab = subparsers.add_parser("lab", help="copy new lessons to work/ and open JupyterLab there")
     lab.add_argument("--no-browser", action="store_true", help="print the URL only")
-    lab.add_argument("--port", type=int, default=None, help="port to listen on (default: Jupyter's choice)")
+    lab.add_argument("--port", type=port, default=None, help="port to listen on (default: Jupyter's choice)")
     lab.set_defaults(func=_lab)
 
 

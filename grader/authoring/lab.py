@@ -102,7 +102,7 @@ def lab_command(work: Path, first: str, *, has_browser: bool, port: int | None) 
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=WARN"]
     command += [f"--LabApp.default_url=/lab/tree/{first}", f"--LabApp.app_settings_dir={SETTINGS}"]
     command += [] if has_browser else ["--no-browser"]
-    command += [] if port is None else [f"--port={port}"]
+    command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]  # that one or none
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # as in a container
     return command
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.command_line import at_least_one
+
 from . import reading_commands
 from .errors import ClassroomError, told_errors
 from .sandbox.confinement import CHOICES
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 4  # each runs a kernel with PyTorch, about 1 GiB
 EXIT_FAILED = 1
+GOES_ON = "what was graded is kept, and the same command goes on from there"
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,7 +49,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler, e.g. tcp://login:8786"
     )
     autograde.add_argument("--gpu-slots", action="store_true", help="on the cluster, take one slot GPU for each run")
-    autograde.set_defaults(func=_told(run_autograde))
+    autograde.set_defaults(func=_told(run_autograde), interrupted=[GOES_ON])
 
     demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
@@ -58,10 +61,12 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     jobs = min(MOST_JOBS, os.cpu_count() or 1)
     parser.add_argument(
-        "-j", "--jobs", type=int, default=jobs, metavar="N", help=f"submissions at once (default {jobs})"
+        "-j", "--jobs", type=at_least_one, default=jobs, metavar="N", help=f"submissions at once (default {jobs})"
     )
-    parser.add_argument("--cell-seconds", type=int, metavar="S", help="limit of one cell")
-    parser.add_argument("--notebook-seconds", type=int, metavar="S", help="limit of all cells of a notebook together")
+    parser.add_argument("--cell-seconds", type=at_least_one, metavar="S", help="limit of one cell")
+    parser.add_argument(
+        "--notebook-seconds", type=at_least_one, metavar="S", help="limit of all cells of a notebook together"
+    )
     parser.add_argument(
         "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
     )
@@ -71,7 +76,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 
 
 def _told(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Turn a full disk into an error that says what to do."""
+    """Turn what stops a class into an error that says what to do."""
 
     def run(args: argparse.Namespace) -> int:
         with told_errors(args.directory):

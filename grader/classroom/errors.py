@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
+
+from traitlets import TraitError
 
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT}
 
@@ -34,6 +37,9 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
             return ClassroomError(
                 f"The disk is full: {classroom} cannot be written. Free some space, then grade again."
             )
+        if isinstance(error, TraitError):
+            fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # which object in memory is of no use
+            return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")
         if isinstance(error, sqlite3.Error) and "full" in str(error):
             return ClassroomError(
                 f"The disk is full: {classroom}/gradebook.db cannot be written. Free some space, then grade again."

@@ -16,10 +16,12 @@ from .errors import ClassroomError
 from .master import checks_of, lessons_of, master_path, read_notebook
 from .roster import read_roster
 from .storage import STATE, write_table, write_text
+from .tables import read_table
 
 if TYPE_CHECKING:
     from .gradebook import Course
 
+POINTS = "points.csv"
 POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
 FOLDERS = ("source", "release", "submitted")
 BuildMaster = Callable[[Path], NotebookNode]
@@ -76,8 +78,12 @@ def make_classroom(
     if classroom.is_dir() and any(classroom.iterdir()) and not (classroom / FILE).is_file():
         raise ClassroomError(f"{classroom} has files and is no classroom. Name a new folder.")
     chosen = chosen_lessons(lessons, list(sources))
-    for name in FOLDERS:
-        (classroom / name).mkdir(parents=True, exist_ok=True)
+    try:
+        for name in FOLDERS:
+            (classroom / name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fault = f"{error.filename} cannot be made: {error.strerror}"
+        raise ClassroomError(f"{fault}. Name a folder in a place that you may write to.") from None
     write_configuration(classroom)
     added = [lesson for lesson in chosen if not master_path(classroom, lesson).exists()]
     for lesson in added:
@@ -100,6 +106,7 @@ def bring_up_to_date(classroom: Path, lessons: Sequence[str] = ()) -> Course:
     """Release what changed in `source`, and list its points; return the classroom as nbgrader sees it."""
     course = open_course(classroom)
     course.check_gradebook()
+    course.check_settings()
     for lesson in lessons or lessons_of(classroom):
         course.release(lesson)
     write_points(classroom)
@@ -132,7 +139,11 @@ def open_course(classroom: Path) -> Course:
 
 
 def write_points(classroom: Path) -> None:
-    """Write `points.csv`: every check of every lesson, its points, and whether it counts as core or further."""
+    """Write `points.csv`: every check of every lesson, its points, and whether it counts as core or further.
+
+    Raises:
+        ClassroomError: if somebody edited it, for that changes no points.
+    """
     from .counted import counted_parts
 
     parts = counted_parts(classroom)
@@ -140,4 +151,12 @@ def write_points(classroom: Path) -> None:
     for lesson in lessons_of(classroom):
         for check in checks_of(read_notebook(master_path(classroom, lesson))):
             rows.append((lesson, check.name, check.exercise, f"{check.points:g}", parts[lesson, check.name]))
-    write_table(classroom / "points.csv", POINTS_HEADER, rows)
+    path, written = classroom / POINTS, classroom / STATE / POINTS
+    if path.exists() and written.exists() and read_table(path) != read_table(written):
+        raise ClassroomError(
+            f"{path} was edited, and that changes no points: the grader writes it. Give a check other points in "
+            f"source/LESSON/LESSON.ipynb (JupyterLab, Create Assignment), say in counted.csv what counts, "
+            f"then delete {POINTS} and run the command again."
+        )
+    for place in (written, path):
+        write_table(place, POINTS_HEADER, rows)

@@ -19,6 +19,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SAWarning
 
 from .converter import CheckMetadataOnce, ClassAutograde, register_steps
@@ -133,6 +134,15 @@ class Course:
             with self._stopping(), contextlib.closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as database:
                 database.execute("BEGIN IMMEDIATE")
                 database.rollback()
+
+    def check_settings(self) -> None:
+        """Refuse settings for late work that cannot be used, before anything is graded.
+
+        Raises:
+            ClassroomError: naming what is wrong in them.
+        """
+        with told_errors(self.classroom):
+            AssignLatePenalties(config=self.config, log=self.log).init_plugin()
 
     def _open(self) -> OpenGradebook:
         if self._gradebook is None:

@@ -17,6 +17,7 @@ from .execution import CannotRun
 from .folder import bring_up_to_date, chosen_lessons
 from .gradebook import STAGED, Course
 from .intake import find_submissions, left_out
+from .late import strange_extensions
 from .master import checks_of, lessons_of, master_path, read_notebook
 from .progress import Progress
 from .received import stamp
@@ -26,6 +27,7 @@ from .rows import failed_row, graded_row
 from .runs import Prepared, Run, Runner, here, run_all
 from .scratch import remove_stale_parts
 from .seeds import classroom_secret
+from .standing import carry_by_hand
 from .steps import fingerprint
 from .storage import only_run, require_space
 
@@ -38,7 +40,7 @@ class Grading:
 
     Attributes:
         rows: One row per submission, by lesson and student.
-        left_out: What lies in `submitted` and belongs to no student or no lesson.
+        left_out: What belongs to no student or no lesson, in `submitted` and in `extensions.csv`.
         changes: Lines that tell which marks differ from those of the grading before, of submissions that do not.
     """
 
@@ -124,7 +126,7 @@ def _grade(
     progress = Progress(len(submissions))
     try:
         for prepared, run in run_all(course, submissions, runner, results):
-            row = _row_of(course, prepared, run)
+            row = carry_by_hand(earlier, _row_of(course, prepared, run))
             rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
             changes += (changed := changed_marks(earlier, row))
             say(rows[-1], progress.next_done(), changed)
@@ -135,7 +137,8 @@ def _grade(
         shutil.rmtree(classroom / STAGED, ignore_errors=True)
     results.prune(lessons_of(classroom))
     rows.sort(key=lambda row: (row.lesson, row.student))
-    return Grading(rows, left_out(submitted, lessons_of(classroom)), changes)
+    outside = [*left_out(submitted, lessons_of(classroom)), *strange_extensions(classroom)]
+    return Grading(rows, outside, changes)
 
 
 def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: Sequence[str]) -> None:

@@ -14,9 +14,10 @@ from traitlets import Float, Integer
 
 from .errors import ClassroomError
 from .folder import chosen_lessons
-from .intake import find_submission
+from .intake import find_submission, student_folders
 from .master import lessons_of
 from .received import FILE, parsed_time, stamp
+from .roster import read_roster
 from .steps import ClassroomStep
 from .tables import read_table, require_columns
 
@@ -72,6 +73,20 @@ def find_extension(path: Path, student: str, lesson: str) -> datetime.timedelta 
                     f"{path}, {student}: {line.get('days', '')!r} is no number of days. Write it like 2."
                 ) from None
     return None
+
+
+def strange_extensions(classroom: Path) -> list[str]:
+    """Return a line for each extension of somebody who handed in nothing and is not on the roster."""
+    path = classroom / EXTENSIONS
+    if not path.exists():
+        return []
+    known = {folder.name.strip() for folder in student_folders(classroom / "submitted")} | set(read_roster(classroom))
+    names = dict.fromkeys(line.get("student", "") for line in read_table(path)[1])
+    return [
+        f"{EXTENSIONS}, {name or 'no name'}: not on the roster, and handed in nothing. Is the name right?"
+        for name in names
+        if name not in known
+    ]
 
 
 class PercentPerDay(LateSubmissionPlugin):  # type: ignore[misc]  # nbgrader has no types

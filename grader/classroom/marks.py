@@ -8,7 +8,7 @@ from pathlib import Path
 from .counted import counted_parts
 from .report import Row, read_rows
 from .roster import with_roster
-from .standing import open_points
+from .standing import is_outlived, open_points
 from .storage import one_line, write_table
 
 HEADER = (
@@ -44,6 +44,7 @@ def said_of(row: Row) -> str:
     said = [row.reason]
     said += [
         f"{check['check']}: {check['points']:g} of {check['maximum']:g} points by hand ({check['because']})"
+        f"{', given before this was handed in: please look at it' if is_outlived(row, check) else ''}"
         for check in row.checks
         if check.get("manual")
     ]

@@ -17,6 +17,7 @@ from grader.channel import topic_of
 
 from .errors import ClassroomError
 from .shown_results import ANY_NUMBER, shown_results
+from .storage import one_line
 
 FURTHER = "further"
 NEEDS_LOOPBACK = "needs-loopback"  # the tag of a check with several ranks
@@ -72,7 +73,7 @@ def read_notebook(path: Path) -> NotebookNode:
         return nbformat.read(path, as_version=4)
     except Exception as error:
         raise ClassroomError(
-            f"{path} is no notebook ({error}). Restore it, or delete it and run `classroom` again."
+            f"{path} is no notebook ({one_line(str(error), 80)}). Restore it, or delete it and run `classroom` again."
         ) from None
 
 

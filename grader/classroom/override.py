@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,18 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
         course.check_gradebook()
         with told_errors(classroom):
             _give(course, student, lesson, found, points, reason)
-        write_report(classroom, rows)
+        write_report(
+            classroom,
+            [_given_now(row, check) if (row.student, row.lesson) == (student, lesson) else row for row in rows],
+        )
         course.feedback(lesson, student)
     return next(row for row in read_rows(classroom) if (row.student, row.lesson) == (student, lesson))
+
+
+def _given_now(row: Row, name: str) -> Row:
+    """Return the row without what it remembers of points that this check was given before."""
+    checks = [check | {"given_as": None} if check["check"] == name else check for check in row.checks]
+    return replace(row, checks=checks)
 
 
 def _named_check(classroom: Path, lesson: str, name: str) -> Check:

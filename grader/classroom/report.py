@@ -33,6 +33,7 @@ class Row:
         reason: Why, and what the instructor may want to know; "" if there is nothing to say.
         checks: One entry per check: check, exercise, part, points, maximum, verdict, code, expected, measured, look_at,
             reason, seconds, needs_review, manual, because. Points are None where no machine and no person gave any yet.
+            Points by hand also have given_as (points, because) and given_for (the digest of the file they are for).
         file: The file that was graded, below `submitted`.
         digest: SHA-256 of its bytes.
         received: When this classroom first saw these bytes (UTC).

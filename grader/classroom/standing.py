@@ -54,13 +54,35 @@ def standing(classroom: Path, rows: Iterable[Row]) -> list[Row]:
     return done
 
 
+def carry_by_hand(earlier: Iterable[Row], row: Row) -> Row:
+    """Return a new row that remembers for which file the points by hand of the grading before were given."""
+    old = next((old for old in earlier if (old.student, old.lesson) == (row.student, row.lesson)), None)
+    given = {check["check"]: check for check in old.checks if check.get("manual")} if old else {}
+    checks = [
+        check | _given_as(given[check["check"]], old.digest) if old and check["check"] in given else check
+        for check in row.checks
+    ]
+    return replace(row, checks=checks)
+
+
+def _given_as(check: dict[str, Any], digest: str) -> dict[str, Any]:
+    return {"given_as": [check["points"], check["because"]], "given_for": check.get("given_for", digest)}
+
+
 def open_points(row: Row) -> list[dict[str, Any]]:
     """Return the checks whose points a person has yet to give or to confirm."""
-    return [check for check in row.checks if not check.get("manual") and _is_open(check)]
+    return [check for check in row.checks if _is_open(row, check)]
 
 
-def _is_open(check: dict[str, Any]) -> bool:
+def _is_open(row: Row, check: dict[str, Any]) -> bool:
+    if check.get("manual"):
+        return is_outlived(row, check)
     return check["verdict"] in TO_LOOK_AT or check["points"] is None or bool(check.get("needs_review"))
+
+
+def is_outlived(row: Row, check: dict[str, Any]) -> bool:
+    """Whether points by hand were given for a file in whose place another one was handed in."""
+    return bool(check.get("manual")) and check.get("given_for", row.digest) != row.digest
 
 
 def _check_as_it_stands(row: Row, check: dict[str, Any], parts: Parts, found: Standing) -> dict[str, Any]:
@@ -69,7 +91,10 @@ def _check_as_it_stands(row: Row, check: dict[str, Any], parts: Parts, found: St
     automatic, manual, extra = found.points.get(key, (None, None, None))
     if manual is not None:
         because = _because(found.comments.get((*key[:2], check["exercise"] or check["check"]), ""), check["check"])
-        return changed | {"points": manual + (extra or 0.0), "manual": True, "because": because}
+        points = manual + (extra or 0.0)
+        is_as_before = check.get("given_as") == [points, because]
+        given = {"given_as": [points, because], "given_for": check["given_for"] if is_as_before else row.digest}
+        return changed | given | {"points": points, "manual": True, "because": because}
     if row.status == FAILED or key not in found.points:
         return changed
     if check["verdict"] == NOT_GRADABLE:

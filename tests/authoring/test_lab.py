@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -81,3 +82,24 @@ def test_lab_answers_on_its_url_and_stops_at_ctrl_c(released: Path) -> None:
         lab.send_signal(signal.SIGINT)
         assert "your files are in work/" in lab.stdout.read()
     assert lab.returncode == 0
+
+
+@pytest.mark.parametrize("port", ["99999", "0", "home"])
+def test_number_that_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["lab", "--port", port])
+    assert "argument --port: " in capsys.readouterr().err
+
+
+def test_port_in_use_is_told_and_no_other_is_taken(
+    released: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(released)
+    with socket.socket() as holder:
+        holder.bind(("127.0.0.1", 0))
+        holder.listen()
+        port = holder.getsockname()[1]
+        assert main(["lab", "--no-browser", "--port", str(port)]) == 2
+    said = capfd.readouterr().err
+    assert f"could not be started because port {port} is not available" in said
+    assert "JupyterLab did not start; its message stands above" in said

@@ -18,9 +18,10 @@ from small_class import release_of
 from small_course import LESSON, answer, hand_in, solved
 
 from grader.__main__ import main
+from grader.classroom.class_report.sections import look_at
 from grader.classroom.errors import ClassroomError
 from grader.classroom.grading import grade_class
-from grader.classroom.late import PercentPerDay, find_extension
+from grader.classroom.late import PercentPerDay, find_extension, strange_extensions
 from grader.classroom.report import UNREADABLE, read_rows
 
 pytestmark = pytest.mark.slow
@@ -65,6 +66,24 @@ def test_points_by_hand_count_everywhere_and_stay(room: Path, capsys: pytest.Cap
     line = marks(room)["ada"]
     assert (line["core_points"], line["reason"].count("by hand")) == ("4.5", 1)
     assert marks(room)["bob"]["mark_percent"] == "100.0"
+
+
+def test_points_by_hand_that_outlive_what_they_were_given_for_wait_for_a_person(room: Path) -> None:
+    grade_class(room, with_feedback=False)
+    assert override(room, "ada", "07", "check_double", "1") == 0
+    assert "please look at it" not in marks(room)["ada"]["reason"]
+    hand_in(room, "ada", solved(release_of(room)))
+    for _ in range(2):  # also when nothing has changed since
+        grade_class(room, with_feedback=False)
+        line = marks(room)["ada"]
+        assert (line["core_points"], line["to_look_at"]) == ("4", "1")
+        assert "given before this was handed in: please look at it" in line["reason"]
+    ada = next(row for row in read_rows(room) if row.student == "ada")
+    assert "given before this was handed in" in look_at(ada)[0][2]
+    assert override(room, "ada", "07", "check_double", "1") == 0  # the same points, confirmed
+    grade_class(room, with_feedback=False)
+    line = marks(room)["ada"]
+    assert (line["to_look_at"], "please look at it" in line["reason"]) == ("0", False)
 
 
 @pytest.mark.parametrize(
@@ -223,3 +242,41 @@ def test_time_that_is_none_is_told_with_its_file(room: Path, capsys: pytest.Capt
     assert main(["autograde", str(room), "--no-feedback"]) == 2
     assert "received.csv" in (said := capsys.readouterr().err)
     assert "'last Tuesday' is no time" in said
+
+
+def test_extension_for_nobody_known_is_told(room: Path) -> None:
+    (room / "extensions.csv").write_text("student,lesson,days\nada,07,3\nadda,07,3\n")
+    (told,) = strange_extensions(room)
+    assert told == "extensions.csv, adda: not on the roster, and handed in nothing. Is the name right?"
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        (
+            "c.AssignLatePenalties.plugin_class = 'grader.classroom.late.PercentADay'",
+            "PercentADay' could not be imported",
+        ),
+        ("c.AssignLatePenalties.plugin_class = 'builtins.int'", "expected a subclass of"),
+        (
+            "c.AssignLatePenalties.plugin_class = 'grader.classroom.late.PercentPerDay'\n"
+            "c.PercentPerDay.percent_per_day = -3",
+            "should not be less than 0.0",
+        ),
+    ],
+)
+def test_settings_for_late_work_that_cannot_be_used_stop_before_anything_is_graded(
+    graded_pair: Path, line: str, fault: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = graded_pair / "nbgrader_config.py"
+    before = settings.read_text()
+    settings.write_text(f"{before}\n{line}\n")
+    try:
+        assert main(["autograde", str(graded_pair)]) == 2
+    finally:
+        settings.write_text(before)
+    said = capsys.readouterr().err
+    assert f"{settings} cannot be used" in said
+    assert fault in said
+    assert "Correct it there." in said
+    assert " at 0x" not in said

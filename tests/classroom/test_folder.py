@@ -41,6 +41,43 @@ def test_points_list_has_every_check(room: Path) -> None:
     ]
 
 
+def test_edited_points_list_is_not_lost_and_not_believed(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = room / "points.csv"
+    written = path.read_text()
+    path.write_text("\ufeff" + written.replace(",", ";"))  # a spreadsheet saved it
+    assert main(["autograde", str(room)]) == 0
+    path.write_text(written.replace("check_double,double,2", "check_double,double,20"))
+    capsys.readouterr()
+    assert main(["autograde", str(room)]) == 2
+    assert "was edited, and that changes no points" in capsys.readouterr().err
+    assert "check_double,double,20" in path.read_text()
+    path.unlink()
+    assert main(["autograde", str(room)]) == 0
+    assert path.read_text() == written
+
+
+def test_place_that_nobody_can_write_to_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["classroom", "/proc/spring", "--lessons", "04"]) == 2
+    assert "/proc/spring cannot be made: No such file or directory. Name a folder" in capsys.readouterr().err
+
+
+def test_folder_in_place_of_a_file_is_told(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (room / "marks.csv").mkdir()
+    hand_in(room, "bob", "{")
+    assert main(["autograde", str(room)]) == 2
+    assert "A folder has the name of a file. Move it away" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("-j", "0"), ("-j", "two"), ("--cell-seconds", "-5")])
+def test_numbers_without_sense_are_refused(
+    room: Path, words: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["autograde", str(room), *words])
+    assert ended.value.code == 2
+    assert f"{words[1]!r} is no whole number from 1 on" in capsys.readouterr().err
+
+
 def test_release_has_neither_solution_nor_hidden_tests(room: Path) -> None:
     text = nbformat.writes(release_of(room))
     assert "secret of doubling" not in text

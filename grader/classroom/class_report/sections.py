@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from grader.classroom.report import FAILED, MISSING, UNREADABLE, Row
-from grader.classroom.standing import open_points
+from grader.classroom.standing import is_outlived, open_points
 
 from .analysis import CheckFigures, LessonFigures
 from .charts import histogram, paired_bars
@@ -32,19 +33,21 @@ def look_at(row: Row) -> list[tuple[str, str, str, str]]:
     if row.status in (UNREADABLE, FAILED):
         return [(row.student, row.lesson, row.status, row.reason)]
     return [
-        (row.student, row.lesson, f"{check['check']}: {_kind(check['verdict'])}", str(check.get("reason", "")))
+        (row.student, row.lesson, f"{check['check']}: {_kind(row, check)}", str(check.get("reason", "")))
         for check in open_points(row)
         if row.status != MISSING
     ]
 
 
-def _kind(verdict: str) -> str:
+def _kind(row: Row, check: dict[str, Any]) -> str:
+    if is_outlived(row, check):
+        return "points by hand, given before this was handed in"
     words = {
         "tampered": "tampered, points withheld",
         "not_gradable": "not gradable here",
         "manual": "graded by hand, no points yet",
     }
-    return words.get(verdict, f"{verdict}, to be looked at")
+    return words.get(check["verdict"], f"{check['verdict']}, to be looked at")
 
 
 def marks(figures: LessonFigures) -> str:

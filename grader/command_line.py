@@ -1,0 +1,22 @@
+"""Numbers on the command line, refused before anything is done with them."""
+
+from __future__ import annotations
+
+import argparse
+
+LAST_PORT = 65_535
+
+
+def at_least_one(text: str) -> int:
+    """Read a count or a limit: a whole number from 1 on."""
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+
+
+def port(text: str) -> int:
+    """Read the number of a port."""
+    number = at_least_one(text)
+    if number > LAST_PORT:
+        raise argparse.ArgumentTypeError(f"{text} is no port: these end at {LAST_PORT}")
+    return number
