@@ -14,7 +14,7 @@ class RankFailure:
         error_name: The class of the exception; "" where the rank was stopped or died.
         message: The exception's text, or what happened instead.
         function: The innermost function outside libraries, "" where there is none.
-        line_number: Its line in the file of the run, 0 where there is none.
+        line_number: Its line where it was written, in the notebook's cell; 0 where there is none.
         line: The text of that line.
         began_there: Whether the exception was raised by that line itself, and not by what it called.
         lines: The traceback, or where the rank was when it was stopped.

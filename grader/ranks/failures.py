@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.ranks.errors import RankError, RankFailure
+from grader.ranks.source import written_line
+from grader.ranks.worker import GLOO_LOST
 
 
 def read_failures(folder: Path, job: dict[str, Any], answer: dict[str, Any]) -> RankError:
@@ -28,9 +30,12 @@ def read_failures(folder: Path, job: dict[str, Any], answer: dict[str, Any]) -> 
             raised.append((0.0, RankFailure(rank, "", _death(folder, rank, exit_code))))
         elif not (folder / f"{rank}.pt").exists():
             stopped.append(_stopped(folder, rank, job, answer["ended"]))
-    first = sorted(raised, key=lambda pair: pair[0])
+    failed = [failure for _, failure in sorted(raised, key=lambda pair: pair[0])]
+    is_late = answer["ended"] == "late"
+    lost = [failure for failure in failed if is_late and failure.message == GLOO_LOST]  # they waited for the others
+    first = [failure for failure in failed if failure not in lost]
     printed = read_printed(folder, job["world_size"])
-    return RankError([*(failure for _, failure in first), *stopped], printed, answer["ended"], job["limit_seconds"])
+    return RankError([*first, *stopped, *lost], printed, answer["ended"], job["limit_seconds"])
 
 
 def read_printed(folder: Path, world_size: int) -> list[str]:
@@ -58,7 +63,7 @@ def _stopped(folder: Path, rank: int, job: dict[str, Any], ended: str) -> RankFa
     for file, number, name in re.findall(r'File "(.*?)", line (\d+) in (\S+)', _read(folder / f"{rank}.stack")):
         if file == job["file"]:
             line = job["source"].splitlines()[int(number) - 1].strip()
-            return RankFailure(rank, "", what, name, int(number), line)
+            return RankFailure(rank, "", what, name, written_line(job["definitions"], int(number)), line)
     return RankFailure(rank, "", what)
 
 

@@ -16,7 +16,7 @@ import torch
 from grader.ranks.connection import rank_server
 from grader.ranks.failures import read_failures, read_printed
 from grader.ranks.messages import RECEIVE_SECONDS
-from grader.ranks.source import module_source
+from grader.ranks.source import rank_module
 from grader.ranks.traffic import Traffic, count_rounds
 from grader.units import format_bytes, format_seconds
 
@@ -104,13 +104,14 @@ def launch_ranks(
     if isinstance(world_size, bool) or not isinstance(world_size, int) or not 1 <= world_size <= _MOST_RANKS:
         raise ValueError(f"world_size is {world_size!r}; a run has 1 to {_MOST_RANKS} ranks")
     functions = {name: value for name, value in arguments.items() if _is_function(value)}
-    source = module_source({function.__name__: function, **functions})
+    module = rank_module({function.__name__: function, **functions})
     path = _visible_file(function.__name__)
-    path.write_text(source, encoding="utf-8")
+    path.write_text(module.text, encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="ranks-") as folder:
         job: dict[str, Any] = {
             "file": str(path),
-            "source": source,
+            "source": module.text,
+            "definitions": module.definitions,
             "function": function.__name__,
             "functions": list(functions),
             "folder": folder,

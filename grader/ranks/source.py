@@ -12,10 +12,12 @@ import symtable
 import textwrap
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+_GAP = "\n\n\n"
 _FUTURE = "from __future__ import annotations"
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -31,7 +33,29 @@ def is_importable(function: Callable[..., Any]) -> bool:
         return False
 
 
-def module_source(functions: dict[str, Callable[..., Any]]) -> str:
+@dataclass(frozen=True)
+class RankModule:
+    """A module that each rank imports.
+
+    Attributes:
+        text: Its source.
+        definitions: For each function or class: its first line in the module, how many lines it has, and the line at
+            which it begins where it was written, a cell or a file; all counted from 1.
+    """
+
+    text: str
+    definitions: list[tuple[int, int, int]]
+
+
+def written_line(definitions: list[tuple[int, int, int]], line_number: int) -> int:
+    """Return where a line of the module was written; the line itself if it belongs to no definition."""
+    for first, lines, written in definitions:
+        if first <= line_number < first + lines:
+            return line_number - first + written
+    return line_number
+
+
+def rank_module(functions: dict[str, Callable[..., Any]]) -> RankModule:
     """Write functions and all that they use as one Python module.
 
     Functions and classes of a notebook come with their source, modules and what libraries define as imports, and
@@ -39,9 +63,6 @@ def module_source(functions: dict[str, Callable[..., Any]]) -> str:
 
     Args:
         functions: The functions by the names that the module shall give them.
-
-    Returns:
-        The text of the module.
 
     Raises:
         TypeError: One of them uses something that cannot be written, such as a tensor of the notebook.
@@ -52,7 +73,12 @@ def module_source(functions: dict[str, Callable[..., Any]]) -> str:
         collector.add(name, function, name)
     head = '"""Written by run_ranks: the functions that each rank runs, and what they use."""'
     text = "\n".join([head, _FUTURE, *sorted(collector.imports), *collector.constants])
-    return "\n\n\n".join([text, *collector.definitions]) + "\n"
+    definitions = []
+    for definition, written in collector.definitions:
+        text += _GAP
+        definitions.append((text.count("\n") + 1, definition.count("\n") + 1, written))
+        text += definition
+    return RankModule(text + "\n", definitions)
 
 
 class _Collector:
@@ -61,7 +87,7 @@ class _Collector:
     def __init__(self) -> None:
         self.imports: list[str] = []
         self.constants: list[str] = []
-        self.definitions: list[str] = []
+        self.definitions: list[tuple[str, int]] = []  # and the line at which it was written
         self._known: dict[str, Any] = {}
 
     def add(self, name: str, value: Any, user: str) -> None:
@@ -91,7 +117,7 @@ class _Collector:
 
     def _add_definition(self, name: str, value: Callable[..., Any]) -> None:
         value = inspect.unwrap(value)  # what a decorator made has the names of the decorator's module
-        source = textwrap.dedent(_source_of(value))
+        source, first_line = _source_of(value)
         if not source.startswith(("def ", "class ", "@")):
             raise TypeError(f"{name} is a lambda or part of a line: write it with `def`, so that a rank can have it")
         needed = _outside_names(f"{_FUTURE}\n{source}")
@@ -99,23 +125,24 @@ class _Collector:
             known, found = _look_up(value, used)
             if known and (used in needed or _is_import(found)):  # annotations are texts there: imports are enough
                 self.add(used, found, name)
-        alias = "" if value.__name__ == name else f"\n\n\n{name} = {value.__name__}"
-        self.definitions.append(source.rstrip() + alias)
+        alias = "" if value.__name__ == name else f"{_GAP}{name} = {value.__name__}"
+        self.definitions.append((source.rstrip() + alias, first_line))
 
 
 def _is_import(value: Any) -> bool:
     return isinstance(value, types.ModuleType) or (callable(value) and is_importable(value))
 
 
-def _source_of(value: Callable[..., Any]) -> str:
-    """Return the source of a function, or of a class of a notebook, whose file `inspect` does not know."""
+def _source_of(value: Callable[..., Any]) -> tuple[str, int]:
+    """Return source and first line of a function, or of a class of a notebook, whose file `inspect` does not know."""
     if isinstance(value, types.FunctionType):
-        return inspect.getsource(value)
+        lines, first_line = inspect.getsourcelines(value)
+        return textwrap.dedent("".join(lines)), first_line
     for method in _methods(value):
         source = "".join(linecache.getlines(method.__code__.co_filename))
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.ClassDef) and node.name == value.__name__:
-                return ast.get_source_segment(source, node) or ""
+                return textwrap.dedent(ast.get_source_segment(source, node) or ""), node.lineno
     raise OSError(f"the source of the class {value.__name__} is not known: define it inside the function that uses it")
 
 

@@ -22,6 +22,7 @@ import torch.distributed as dist
 
 from grader.ranks.collectives import CollectiveLog
 from grader.ranks.messages import Messages
+from grader.ranks.source import written_line
 from grader.ranks.traffic import Traffic
 
 GRACE_SECONDS = 5
@@ -34,9 +35,9 @@ def run_rank(job: dict[str, Any], rank: int) -> NoReturn:
     """Run a job's function as one rank, in a process that ends with it.
 
     Args:
-        job: "source", the text of "file", and "function"; "folder" with `arguments.pt`, where each rank leaves
-            `<rank>.pt` or, after an exception, `<rank>.json`; "world_size", "limit_seconds", "receive_seconds"; "path",
-            where modules are.
+        job: "source", the text of "file"; "definitions", where it was written; "function"; "folder" with
+            `arguments.pt`, where each rank leaves `<rank>.pt` or, after an exception, `<rank>.json`; "world_size",
+            "limit_seconds", "receive_seconds"; "path", where modules are.
         rank: Number of this rank.
     """
     folder = Path(job["folder"])
@@ -50,7 +51,7 @@ def run_rank(job: dict[str, Any], rank: int) -> NoReturn:
         exit_code = 0
     except BaseException as error:  # a function may raise SystemExit as well
         if not (folder / f"{rank}.pt").exists():
-            (folder / f"{rank}.json").write_text(json.dumps(_described(error, job["file"])))
+            (folder / f"{rank}.json").write_text(json.dumps(_described(error, job)))
     finally:
         sys.stdout.flush()
         os._exit(exit_code)
@@ -129,8 +130,9 @@ def plain_copy(value: Any) -> Any:
     )
 
 
-def _described(error: BaseException, file: str) -> dict[str, Any]:
+def _described(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
     """Describe an exception by the lines of the run's own file."""
+    file = job["file"]
     frames = list(traceback.walk_tb(error.__traceback__))
     own = [index for index, (frame, _) in enumerate(frames) if frame.f_code.co_filename == file]
     message = GLOO_LOST if GLOO_SIGN in str(error) else str(error)
@@ -140,7 +142,7 @@ def _described(error: BaseException, file: str) -> dict[str, Any]:
         shown = [traceback.extract_tb(error.__traceback__)[index] for index in own]
         described |= {
             "function": frame.f_code.co_name,
-            "line_number": line_number,
+            "line_number": written_line(job["definitions"], line_number),
             "line": linecache.getline(file, line_number).strip(),
             "began_there": own[-1] == len(frames) - 1,
             "lines": "".join(traceback.format_list(shown)).splitlines(),

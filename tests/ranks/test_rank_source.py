@@ -12,12 +12,12 @@ import pytest
 import torch
 import torch.nn.functional as functional
 
-from grader.ranks.source import module_source
+from grader.ranks.source import rank_module
 from grader.ranks.worker import load_module
 
 
 def written(cell: dict, name: str):
-    return getattr(load_module(module_source({name: cell[name]}), f"{name}.py"), name)
+    return getattr(load_module(rank_module({name: cell[name]}).text, f"{name}.py"), name)
 
 
 def test_helpers_constants_classes_and_modules_come_along(define) -> None:
@@ -106,13 +106,13 @@ def test_annotations_need_no_more_than_imports(define) -> None:
         "def use(rows: Rows, of: torch.Tensor | None = None) -> Rows:\n    return rows", torch=torch, Rows=[object]
     )
     assert written(cell, "use")(3) == 3
-    assert "import torch as torch" in module_source({"use": cell["use"]})
+    assert "import torch as torch" in rank_module({"use": cell["use"]}).text
 
 
 def test_names_that_clash_and_lambdas_are_refused(define) -> None:
     first, second = define("def one():\n    return LIMIT", LIMIT=1), define("def two():\n    return LIMIT", LIMIT=2)
     with pytest.raises(TypeError, match="mean different things by the name 'LIMIT'"):
-        module_source({"one": first["one"], "two": second["two"]})
+        rank_module({"one": first["one"], "two": second["two"]})
     with pytest.raises(TypeError, match="lambda"):
         written(define("short = lambda value: value"), "short")
 

@@ -107,6 +107,30 @@ def train(rank):
     assert torch.equal(*run.returned)
 
 
+@pytest.mark.parametrize("ends", ["raise ValueError(LIMIT)", "time.sleep(60)"])
+def test_a_line_is_told_as_it_is_counted_where_it_was_written(define, ends: str) -> None:
+    source = f"""
+LIMIT, FIRST = 2, 0
+
+class Chunk:
+    def use(self):
+        {ends}
+
+def double(value):
+    return 2 * value
+
+def fail(rank):
+    if rank == FIRST:
+        return Chunk().use()
+    return double(rank)
+"""
+    with pytest.raises(RankError) as caught:
+        run_ranks(define(source, time=time)["fail"], 2, limit_seconds=3)
+    first = caught.value.failures[0]
+    assert (first.rank, first.function, first.line) == (0, "use", ends)
+    assert source.splitlines()[first.line_number - 1].strip() == ends
+
+
 def test_a_rank_that_raises_is_told_with_its_own_lines(define) -> None:
     source = (
         "def fail(rank, receive):\n    if rank == 2:\n        raise ValueError('a bad chunk')\n    return receive(2)"
