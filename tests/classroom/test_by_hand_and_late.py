@@ -86,6 +86,16 @@ def test_points_by_hand_that_outlive_what_they_were_given_for_wait_for_a_person(
     assert (line["to_look_at"], "please look at it" in line["reason"]) == ("0", False)
 
 
+def test_reason_for_points_by_hand_is_read_where_no_notebook_could_be(room: Path) -> None:
+    hand_in(room, "ada", "{")
+    grade_class(room)
+    assert override(room, "ada", "07", "check_double", "1") == 0
+    page = (room / "feedback" / "ada" / LESSON / f"{LESSON}.html").read_text()
+    assert "What a person wrote" in page
+    assert "points by hand: the question was unclear" in re.sub(r"</?b>", "", page)
+    assert "#answer-" not in page  # there is none to go to
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
