@@ -247,6 +247,9 @@ for bucket_mib in (0.001, 1, None, 25):
     print(f"{what:<20} all-reduces: {buckets:>2}, the first of {sizes[0] / MIB:6.3f} MiB, {time_text}")
 
 # %% [markdown]
+# The 8 blocks have 32 tensors, and 0.001 MiB are 1,048 bytes. A bias of 1,024 bytes leaves its bucket open, so it
+# shares one with the weight that comes next: 24 buckets.
+#
 # <details><summary>Explain in one sentence: why does a forward decide what a backward does?</summary>
 # DDP prepares its buckets in forward, so that each gradient finds its bucket as soon as it is there.
 # </details>
@@ -351,7 +354,7 @@ check_synchronised_bytes(synchronise_gradients)
 # so is their mean: a large batch that is a small one, several times. A **sampler** shares the rows out.
 #
 # Here are 10 rows on 3 ranks, in batches of 2. 10 is no multiple of 6. Before you run the cell: which rank gets row
-# 9, and what does the last rank get?
+# 9 if rows are dealt out one by one, and which if batches are? And what does the last rank get?
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -377,14 +380,13 @@ run = run_ranks(show_rows, 3)
 
 # %% [markdown]
 # `DistributedSampler` deals the rows out one by one, and repeats rows from the start until all ranks have equally
-# many: 0 and 1. With shuffling it needs `sampler.set_epoch(epoch)`, or every epoch has one order.
+# many: 0 and 1. By its documentation, with shuffling it needs `sampler.set_epoch(epoch)`, or every epoch has one order.
 #
 # Accelerate's `prepare` deals out whole **batches**: the batch size of the loader is that of **one rank**. It fills up
-# the end from the start too, so rows 0 and 1 count twice. `even_batches=False` repeats nothing. Then a rank may have
-# fewer batches, and under DDP the others wait for its all-reduce without end.
+# the end from the start too, so rows 0 and 1 count twice. `even_batches=False` repeats nothing. Here rank 2 has one
+# batch less. DDP's documentation names such uneven inputs as a cause of hangs: the others wait for its all-reduce.
 #
-# `split_batches=True` takes the loader's batch size as that of all ranks. `dispatch_batches=True` has rank 0 read all
-# rows and send each rank its share.
+# `split_batches=True` takes the loader's batch size as that of all ranks.
 
 # %% [markdown]
 # ## Write: one all-reduce for each update
@@ -474,7 +476,8 @@ check_data_parallel_traffic(train_accumulated)
 # time, not memory. By PyTorch's documentation, DDP's buckets even hold the gradients once more, unless you set
 # `gradient_as_bucket_view=True`.
 #
-# The next cell computes what one update of DistilBERT sends, with the ring of lesson 14.
+# The next cell computes what one update of lesson 6's DistilBERT sends, with its 65,783,042 parameters in float32 and
+# the ring of lesson 14.
 
 # %%
 gradient_bytes = 4 * 65_783_042
@@ -565,8 +568,8 @@ report(run_ranks(train_forms, 2, train=train_as_in_the_guides, k=1))
 # The cause is known from lesson 2, and now the ranks join in. For a model whose `forward` takes `**kwargs`, the
 # Trainer hands the number of labels of **all micro-batches on all ranks** to the model, and expects it to divide its
 # loss by that. To make up for DDP's mean, it multiplies the loss by the number of ranks. BERT's classifier does not
-# divide. So the gradient is too large by `k` times the number of ranks. A model with the attribute
-# `accepts_loss_kwargs = False` is left in peace: the Trainer divides by `k` itself.
+# divide. So the gradient is too large: here by the number of ranks, and for `k` micro-batches by `k` times that. A
+# model with the attribute `accepts_loss_kwargs = False` is left in peace: the Trainer divides by `k` itself.
 
 # %% [markdown]
 # **Exercise.** Train one model in each form so that both end in the weights of `train_raw`, with `k` micro-batches
@@ -745,8 +748,8 @@ check_data_parallel_agreement(ranks_agree)
 # <details><summary>Four ranks, 8 rows in a micro-batch, k = 2: what is the effective batch?</summary>
 # 64 rows: 8 x 2 x 4.
 # </details>
-# <details><summary>Which line does no_sync have to contain besides backward, and why?</summary>
-# The forward: it prepares the backward that follows.
+# <details><summary>Which line does no_sync have to contain, and why?</summary>
+# The forward: it prepares the backward that follows, wherever that stands.
 # </details>
 # <details><summary>What happens to gradients when you call model.module?</summary>
 # Each rank keeps its own. Nothing is all-reduced, and the copies drift apart.
@@ -759,10 +762,10 @@ check_data_parallel_agreement(ranks_agree)
 
 # %% [markdown]
 # **Sources**
-# - [PyTorch, DistributedDataParallel][ddp]: buckets, `no_sync`, `gradient_as_bucket_view`.
+# - [PyTorch, DistributedDataParallel][ddp]: buckets, `no_sync`, `gradient_as_bucket_view`, `join` for uneven inputs.
 # - [Li and others, PyTorch Distributed][paper]: why buckets, and how they overlap with backward.
 # - [PyTorch, DistributedSampler][sampler]: repeated rows, and `set_epoch`.
-# - [Accelerate, data loaders][loaders]: what `prepare` shards, `even_batches`, `split_batches`, `dispatch_batches`.
+# - [Accelerate, data loaders][loaders]: what `prepare` shards, `even_batches`, `split_batches`.
 # - [Transformers, Trainer][trainer]: `average_tokens_across_devices`.
 # - [Efficient deep learning systems, homework of week 6][published]: the script of the bug hunt.
 #

@@ -16,11 +16,12 @@ LARGEST_PAYLOAD = 4096  # bytes that are kept of one collective: a digest is sma
 
 
 class PayloadLog(CollectiveLog):  # type: ignore[no-untyped-call]
-    """A log of collectives that keeps the first bytes of the tensors in them, as they were before."""
+    """A log of collectives that keeps the first bytes of their tensors, as they were before, and the number formats."""
 
     def __init__(self) -> None:
         super().__init__()
         self.payloads: list[bytes] = []
+        self.formats: set[str] = set()
 
     def __torch_dispatch__(
         self, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
@@ -30,6 +31,7 @@ class PayloadLog(CollectiveLog):  # type: ignore[no-untyped-call]
             parts = [tensor.detach().contiguous().flatten()[:LARGEST_PAYLOAD] for tensor in _tensors(arguments)]
             payload = b"".join(part.view(torch.uint8).numpy().tobytes() for part in parts if part.numel())
             self.payloads.append(payload[:LARGEST_PAYLOAD])
+            self.formats |= {str(part.dtype).removeprefix("torch.") for part in parts if part.numel()}
         return super().__torch_dispatch__(function, types, arguments, options)
 
 

@@ -40,19 +40,25 @@ def observe_hooks(rank: int, answer: Callable[..., Any], seed: int, number: int)
     model, functions = case.make_model(rank), _functions_of_torch()
     shapes = _shapes_of(model)
     with end_lonely_waits(), watch_ddp() as made, defer_asynchronous_calls() as waiting:
-        answer(model)
+        with CollectiveLog() as prepared:
+            answer(model)
         facts = _hooks_of(model) | {"replaced": _replaced(functions), "parameters_changed": _shapes_of(model) != shapes}
         optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=LEARNING_RATE)
-        tensors, calls = {"weights.0": flat_weights(model)}, []
+        tensors, calls, moved = {"weights.0": flat_weights(model)}, [], []
+        forwards = CollectiveLog()
         for update, (inputs, targets) in enumerate(case.make_batches(rank)):
             optimizer.zero_grad()
-            loss = F.mse_loss(model(inputs), targets)
+            with forwards:
+                loss = F.mse_loss(model(inputs), targets)
+            before = flat_weights(model)
             with CollectiveLog() as log:
                 loss.backward()  # type: ignore[no-untyped-call]
             calls.append(plain(log.events))
+            moved.append(not torch.equal(flat_weights(model), before))
             tensors[f"gradient.{update}"] = flat_gradient(model)
             optimizer.step()
             tensors[f"weights.{update + 1}"] = flat_weights(model)
+    facts |= {"prepare_calls": plain(prepared.events), "forward_calls": plain(forwards.events), "moved": moved}
     facts |= {"calls": calls, "ddp_made": len(made), "unwaited": sum(not one.is_waited for one in waiting)}
     return {"facts": facts, "tensors": tensors}
 
@@ -116,7 +122,7 @@ def _is_kept(given: Sequence[Any], kept: Sequence[Any], drawn: Sequence[tuple[Te
 def observe_agreement(rank: int, world_size: int, answer: Callable[..., Any], seed: int) -> Report:
     """Ask whether the ranks agree, for each setting of this number of ranks."""
     answers, calls, changed, payloads = [], [], [], []
-    salted = salt_hash(answer, rank)
+    salted, formats = salt_hash(answer, rank), set()
     for case in agreement_cases(seed):
         if case.world_size != world_size:
             continue
@@ -126,9 +132,11 @@ def observe_agreement(rank: int, world_size: int, answer: Callable[..., Any], se
             answers.append(described(answer(model)))
         calls.append(plain(log.events))
         payloads.append(log.payloads)
+        formats |= log.formats
         changed.append([one != other for one, other in zip(before, state_of(model), strict=True)])
     facts = {"answers": answers, "calls": calls, "changed": changed, "salted": sorted(set(salted))}
-    return {"facts": facts | {"varying_bits": varying_bits(payloads)}, "tensors": {}}
+    sent = {"varying_bits": varying_bits(payloads), "formats": sorted(formats)}
+    return {"facts": facts | sent, "tensors": {}}
 
 
 def described(value: Any) -> Any:

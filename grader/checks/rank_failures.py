@@ -61,7 +61,7 @@ _KNOWN = (
         "raised_type_error",
         "Expected parameter `tensor` of type torch.Tensor",
         "no_tensor_reduced",
-        "is it a tensor? Before backward, .grad is None: only what a hook calls finds it",
+        "is it a tensor? .grad is None before backward, and always of a frozen parameter",
     ),
     (
         "raised_runtime_error",

@@ -111,13 +111,19 @@ def watch_rows(model: nn.Module, known: Sequence[Tensor]) -> Iterator[list[list[
 
 @contextlib.contextmanager
 def watch_no_sync(model: DistributedDataParallel) -> Iterator[dict[str, Any]]:
-    """Note how often no_sync was entered, the forwards of the wrapper, and whether each was to be synchronised."""
-    facts: dict[str, Any] = {"no_sync_entered": 0, "is_synchronised": []}
+    """Note how often no_sync was called and entered, and of each forward whether it was to be synchronised."""
+    facts: dict[str, Any] = {"no_sync_called": 0, "no_sync_entered": 0, "is_synchronised": []}
     method = model.no_sync
 
-    def no_sync() -> Any:
+    @contextlib.contextmanager
+    def entered() -> Iterator[None]:
         facts["no_sync_entered"] += 1
-        return method()
+        with method():
+            yield
+
+    def no_sync() -> Any:
+        facts["no_sync_called"] += 1
+        return entered()
 
     def before_forward(*_: Any) -> None:
         facts["is_synchronised"].append(bool(model.require_backward_grad_sync))

@@ -23,6 +23,10 @@ def sent(observation: Observation) -> Observation:
     return decode_observation(encode_observation(observation))
 
 
+def own_rows(case: AccumulationCase, rank: int) -> list[int]:
+    return list(range(rank, case.world_size * case.micro_batches, case.world_size))
+
+
 def start_of(case: HooksCase, rank: int) -> Tensor:
     return nn.utils.parameters_to_vector(case.make_model(rank).parameters()).detach()
 
@@ -44,6 +48,7 @@ def hooks_run(
         updates = right_updates(case)
         hooked = [parameter.requires_grad for parameter in case.make_model(0).parameters()]
         common = {"calls": [calls(case)] * len(updates), "ddp_made": 0, "unwaited": 0, "hooked": hooked}
+        common |= {"prepare_calls": [], "forward_calls": [], "moved": [False] * len(updates)}
         common |= {"module_hooks": False, "replaced": [], "parameters_changed": False}
         settings.append([common | facts for _ in range(case.world_size)])
         for rank in range(case.world_size):
@@ -91,12 +96,15 @@ def epoch_run(
                 weights, first = weights - case.learning_rate * seen, first + size
                 events += ["forward", "backward"] * size + ["update"]
             tensors[f"{number}.{rank}.weights.{len(groups)}"] = weights
-            own = range(rank, case.world_size * case.micro_batches, case.world_size)
-            ran = list(rows(case, rank)) if rows else list(own)
+            ran = list((rows or own_rows)(case, rank))
             flags = [index + 1 == size for size in groups for index in range(size)]
             calls = [[["all_reduce", gradient_bytes]] * reduced(size) for size in groups]
             common = {"events": events, "forward_rows": [case.rows] * len(ran), "seen": [[index] for index in ran]}
             common |= {"ddp_made": 0, "other_steps": 0, "list_changed": False}
-            ranks.append(common | {"calls": [*calls, []], "is_synchronised": flags, "no_sync_entered": 1} | facts)
+            ranks.append(
+                common
+                | {"calls": [*calls, []], "is_synchronised": flags, "no_sync_entered": 1, "no_sync_called": 1}
+                | facts
+            )
         settings.append(ranks)
     return sent(Observation({"settings": settings}, tensors))

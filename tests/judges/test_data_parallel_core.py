@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from data_parallel_runs import epoch_run, hooks_run, start_of
+from data_parallel_runs import epoch_run, hooks_run, own_rows, start_of
 
 from grader.cases.data_parallel import accumulation_cases, calls_cases
 from grader.judges.data_parallel import (
@@ -72,6 +72,10 @@ def test_predictions_of_another_case_are_told() -> None:
     ("gradient", "code"),
     [
         (lambda case, update, rank, number: update.mean * case.world_size, "gradients_summed"),
+        (
+            lambda case, update, rank, number: update.mean * (case.world_size if rank else 1),
+            "divided_on_some_ranks",
+        ),
         (lambda case, update, rank, number: update.mean / case.world_size, "divided_twice"),
         (lambda case, update, rank, number: update.mean * 0.1, "gradient_scaled"),
         (lambda case, update, rank, number: update.mean * case.world_size / 5, "divided_by_another_number"),
@@ -111,6 +115,8 @@ def test_collectives_of_a_backward_are_told() -> None:
         (lambda case: [], "nothing_reduced"),
         (lambda case: [["all_gather", 40]], "other_collectives"),
         (lambda case: [["all_reduce", 8]], "hook_leaves_some_out"),
+        (lambda case: [["all_reduce", trained_bytes(case)], *[["all_reduce", 8]] * 8], "hook_reduces_others"),
+        (lambda case: [["all_reduce", trained_bytes(case) + 8]], "bytes_in_excess"),
     ):
         assert judge_synchronised_bytes(hooks_run(0, calls=calls), 0).code == code
     unhooked = hooks_run(0, calls=lambda case: [["all_reduce", 8]], hooked=[False] * 8)
@@ -119,6 +125,41 @@ def test_collectives_of_a_backward_are_told() -> None:
         assert judge(hooks_run(0, ddp_made=1), 0).code == "ddp_used"
         assert judge(hooks_run(0, replaced=["torch.Tensor.backward"]), 0).code == "function_replaced"
         assert judge(hooks_run(0, parameters_changed=True), 0).code == "parameters_changed"
+
+
+@pytest.mark.parametrize(
+    ("facts", "code"),
+    [
+        ({"prepare_calls": [["broadcast", 40]]}, "copy_broadcast"),
+        ({"forward_calls": [["broadcast", 40]]}, "broadcast_in_forward"),
+        ({"calls": lambda case: []}, "nothing_synchronised"),
+    ],
+)
+def test_first_weights_of_each_rank_are_told_by_its_collectives(facts: dict, code: str) -> None:
+    for seed in SEEDS:
+        assert judge_synchronised_gradients(hooks_run(seed, start=start_of, **facts), seed).code == code
+
+
+@pytest.mark.parametrize(
+    ("facts", "calls", "code"),
+    [
+        ({"moved": [False, True, True]}, lambda case: [["all_reduce", 8]], "weights_reduced"),
+        ({"module_hooks": True}, lambda case: [], "module_hook_too_early"),
+    ],
+)
+def test_own_gradients_are_told_by_what_the_hooks_did(facts: dict, calls, code: str) -> None:
+    for seed in SEEDS:
+        run = hooks_run(seed, lambda case, update, rank, number: update.own[rank], calls=calls, **facts)
+        assert judge_synchronised_gradients(run, seed).code == code
+
+
+def test_a_rank_without_an_update_is_told() -> None:
+    for seed in SEEDS:
+        run = epoch_run(seed)
+        facts = run.facts["settings"][0][1]
+        facts["events"] = [event for event in facts["events"] if event != "update"]
+        verdict = judge_data_parallel_updates(run, seed)
+        assert verdict.code == "rank_without_update" and "rank 1 of 2" in verdict.measured
 
 
 def _all_but_first(case, update, rank, number):
@@ -176,6 +217,10 @@ def test_formats_and_forgotten_waits_are_told_by_their_bytes() -> None:
             {"rows": lambda case, rank: range(rank * case.micro_batches, (rank + 1) * case.micro_batches)},
             "rows_in_one_piece",
         ),
+        (
+            {"rows": lambda case, rank: own_rows(case, rank) + own_rows(case, rank)[: -case.micro_batches % case.k]},
+            "short_group_filled",
+        ),
     ],
 )
 def test_a_wrong_epoch_is_told(seed: int, changes: dict, code: str) -> None:
@@ -185,7 +230,8 @@ def test_a_wrong_epoch_is_told(seed: int, changes: dict, code: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"reduced": lambda size: size, "no_sync_entered": 0}, "no_sync_not_used"),
+        ({"reduced": lambda size: size, "no_sync_entered": 0, "no_sync_called": 0}, "no_sync_not_used"),
+        ({"reduced": lambda size: size, "no_sync_entered": 0}, "no_sync_never_entered"),
         ({"reduced": lambda size: size}, "no_sync_around_backward_only"),
         ({"reduced": lambda size: 0}, "never_synchronised"),
         ({"reduced": lambda size: 2}, "reduced_twice"),

@@ -15,13 +15,13 @@ WIDE = 256  # bits of a digest that vary
 
 
 def answers(
-    seed: int, answer, calls=(("all_reduce", 64),), changed=UNCHANGED, varying_bits: int = WIDE, salted=()
+    seed: int, answer, calls=(("all_reduce", 64),), changed=UNCHANGED, varying_bits: int = WIDE, salted=(), formats=()
 ) -> Observation:
     settings = []
     for size in (2, 3):
         cases = [case for case in agreement_cases(seed) if case.world_size == size]
         common = {"calls": [list(map(list, calls)) for _ in cases], "changed": [list(changed)] * len(cases)}
-        common |= {"varying_bits": varying_bits, "salted": list(salted)}
+        common |= {"varying_bits": varying_bits, "salted": list(salted), "formats": list(formats)}
         settings.append([common | {"answers": [answer(case, rank) for case in cases]} for rank in range(size)])
     return Observation({"settings": settings})
 
@@ -83,6 +83,7 @@ def rank_not_compared(odd_rank: int):
         (parameters(2, 3, 4, 5), "parameters_left_out"),
         (parameters(1, 2, 3, 4, 5), "one_parameter_only"),
         (missing(*map(one_of, range(6))), "numbers_left_out"),
+        (missing(*map(one_of, (0, 2, 4)), "last bits", "negative zero", "not a number"), "text_compared"),
         (lambda case, rank: "NoneType", "returned_none"),
         (lambda case, rank: "float", "no_truth_value"),
     ],
@@ -121,6 +122,19 @@ def test_weights_that_are_sent_or_changed_are_told() -> None:
         assert judge_data_parallel_agreement(answers(0, missing(), changed=changed), 0).code == code
 
 
-@pytest.mark.parametrize(("bits", "code"), [(8, "digest_too_short"), (16, "digest_too_short"), (30, "passed")])
-def test_a_short_digest_is_told(bits: int, code: str) -> None:
-    assert judge_data_parallel_agreement(answers(0, missing(), varying_bits=bits), 0).code == code
+@pytest.mark.parametrize(
+    ("bits", "formats", "code"),
+    [
+        (8, ["int64"], "digest_too_short"),
+        (11, ["float32"], "digest_too_short"),
+        (16, ["int64"], "digest_too_short"),
+        (24, ["int64"], "digest_below_32_bits"),
+        (31, ["int64"], "digest_below_32_bits"),
+        (26, ["float32"], "digest_in_float32"),
+        (32, ["int64"], "passed"),
+        (256, ["float32"], "passed"),
+    ],
+)
+def test_a_short_digest_is_told(bits: int, formats: list[str], code: str) -> None:
+    run = answers(0, missing(), varying_bits=bits, formats=formats)
+    assert judge_data_parallel_agreement(run, 0).code == code

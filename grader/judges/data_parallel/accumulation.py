@@ -11,7 +11,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.cases.data_parallel import AccumulationCase, accumulation_cases
-from grader.judges.data_parallel.accumulation_causes import EXPLAINED, judge_rows, name_places, name_silence
+from grader.judges.data_parallel.accumulation_causes import (
+    EXPLAINED,
+    judge_idle_ranks,
+    judge_rows,
+    name_places,
+    name_silence,
+)
 from grader.judges.data_parallel.reports import Facts, facts_of, tensors_of_rank
 from grader.judges.equivalence import RELATIVE_TOLERANCE, compare
 from grader.judges.updates import Reference, judge_updates, places_of_updates
@@ -29,7 +35,7 @@ def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
     ]
     for number, case in enumerate(cases):
         reports = facts_of(observation, number, case.world_size)
-        verdict = judge_rows(case, reports) or _judge_given(reports)
+        verdict = judge_rows(case, reports) or _judge_given(reports) or judge_idle_ranks(reports)
         if verdict:
             return verdict
         for rank, facts in enumerate(reports):

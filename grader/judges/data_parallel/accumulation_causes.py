@@ -63,6 +63,16 @@ def name_silence(verdict: Verdict, facts: Facts, case: AccumulationCase) -> Verd
     return verdict
 
 
+def judge_idle_ranks(reports: Sequence[Facts]) -> Verdict | None:
+    """Judge ranks that make no update, where others make some."""
+    idle = [rank for rank, facts in enumerate(reports) if "update" not in facts["events"]]
+    if not idle or len(idle) == len(reports):
+        return None
+    look_at = "every rank has a model of its own to update: which condition stands before optimizer.step()?"
+    measured = f"no update on rank {', '.join(map(str, idle))} of {len(reports)}"
+    return Verdict("rank_without_update", "updates on every rank", measured, look_at)
+
+
 def judge_rows(case: AccumulationCase, reports: Sequence[Facts]) -> Verdict | None:
     """Judge which micro-batches each rank ran; a forward of a whole group is told by its rows."""
     seen = [[index for rows in facts["seen"] for index in rows] for facts in reports]
@@ -113,9 +123,17 @@ def _explain_rows(case: AccumulationCase, seen: list[list[int]], right: list[lis
     ):
         if seen == _rows_by(rule, case):
             return code, look_at
+    if all(_is_filled_up(rows, own, case.k) for rows, own in zip(seen, right, strict=True)):
+        return "short_group_filled", "rows that are repeated to fill the last group: it may be shorter, and stays so"
     if [sorted(rows) for rows in seen] == right:
         return "rows_in_another_order", "the order of this rank's micro-batches"
     return "other_rows", "which micro-batches are this rank's: every world_size-th, from number rank on"
+
+
+def _is_filled_up(seen: Sequence[int], own: Sequence[int], k: int) -> bool:
+    """Whether the micro-batches of a rank are followed by some of them again, up to a full group."""
+    full, extra = -(-len(own) // k) * k, seen[len(own) :]
+    return list(seen[: len(own)]) == list(own) and len(own) < len(seen) == full and set(extra) <= set(own)
 
 
 _SAME = "all ranks train on the same micro-batches: where does rank come in?"

@@ -13,6 +13,7 @@ from grader.judges.data_parallel.agreement_causes import (
     Answer,
     Sent,
     explain_answers,
+    explain_short_digest,
 )
 from grader.judges.data_parallel.reports import Facts, bytes_of, facts_of
 from grader.observation import Observation
@@ -48,6 +49,7 @@ def judge_data_parallel_agreement(observation: Observation, seed: int) -> Verdic
         min(len(calls) for facts in reports for calls in facts["calls"]),
         max(int(facts["varying_bits"]) for facts in reports),
         sorted({str(name) for facts in reports for name in facts["salted"]}),
+        sorted({str(name) for facts in reports for name in facts["formats"]}),
     )
     wrong, costs = _judge_answers(answers, sent), _judge_bytes(observation, groups)
     if wrong and (costs.is_passed or wrong.code not in OF_NUMBERS):
@@ -116,8 +118,8 @@ def _judge_digest(sent: Sent) -> Verdict | None:
     if not 0 < sent.varying_bits < SMALLEST_DIGEST_BITS:
         return None
     measured = f"{sent.varying_bits} bits that change with the weights"
-    look_at = f"1 of {2**sent.varying_bits:,} other models has the same digest: send more of it"
-    return Verdict("digest_too_short", "a digest of 32 bits or more", measured, look_at)
+    code, look_at = explain_short_digest(sent)
+    return Verdict(code, f"a digest of {SMALLEST_DIGEST_BITS} bits or more", measured, look_at)
 
 
 def _judge_bytes(observation: Observation, groups: list[list[AgreementCase]]) -> Verdict:

@@ -8,9 +8,12 @@ from typing import NamedTuple
 from grader.cases.data_parallel import PARAMETERS, PLACES, AgreementCase, one_of
 from grader.cases.data_parallel.agreement import EQUAL_WITH_NAN
 
-SMALLEST_DIGEST_BITS = 24  # 32 are asked for; a float32 keeps 24 bits of a whole number
+SMALLEST_DIGEST_BITS = 32
+FLOAT32_BITS = 24  # that a float32 keeps of a whole number
 PARAMETER_NAMES = tuple(f"{place}.{name}" for place in range(PARAMETERS // 2) for name in ("weight", "bias"))
 NOT_A_NUMBER = "not a number"
+_MATRICES = {0, 2, 4}
+_AT_EDGES = {"first number", "last number", "swapped", "negated"}  # of a matrix; a shortened text shows them
 _LITTLE = {"exchanged", "negative zero", NOT_A_NUMBER}  # what a digest that misses more also misses
 OF_NUMBERS = (
     "weights_as_numbers",
@@ -38,11 +41,19 @@ class Answer(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """What is known of the collectives of all calls: of one call at least, and bits that vary between the models."""
+    """What is known of the collectives of all calls: how many one call has at least, and what the ranks put in.
+
+    Attributes:
+        fewest_calls: Collectives of the call that has the fewest.
+        varying_bits: Bits that vary between the models.
+        salted: Names of the types whose salted hashes were taken.
+        formats: Number formats of the tensors.
+    """
 
     fewest_calls: int
     varying_bits: int
     salted: list[str]
+    formats: list[str]
 
 
 Cause = tuple[str, str]  # code, look_at
@@ -64,6 +75,18 @@ def explain_answers(answers: Sequence[Answer], sent: Sent) -> Cause:
         or _explain_missed({case.kind for case in missed})
         or _explain_nan(answers)
     )
+
+
+def explain_short_digest(sent: Sent) -> Cause:
+    """Return the code, and where to look, for a digest of fewer bits than are asked for."""
+    bits = sent.varying_bits
+    if bits < FLOAT32_BITS:
+        return "digest_too_short", f"1 of {2**bits:,} other models has the same digest: send more of it"
+    if "float32" in sent.formats:
+        look_at = f"the number format: a float32 keeps {FLOAT32_BITS} bits of a whole number, an int64 keeps 64"
+        return "digest_in_float32", look_at
+    look_at = f"how many bytes of the digest you send: {bits} bits are fewer than {SMALLEST_DIGEST_BITS}"
+    return "digest_below_32_bits", look_at
 
 
 def _explain_numbers(answers: Sequence[Answer], missed: set[str]) -> Cause | None:
@@ -128,6 +151,9 @@ def _explain_missed(missed: set[str]) -> Cause | None:
     inside = {kind for kind, places in PLACES.items() if set(places) <= left_out}
     if left_out and missed == inside:
         return _explain_left_out(left_out)
+    if left_out == _MATRICES and not missed & _AT_EDGES:
+        look_at = "str() of a large tensor shows its edges alone, and rounds their numbers: tobytes() has all bits"
+        return "text_compared", look_at
     if len(left_out) > 1:
         look_at = "a number in the middle of a parameter: does the whole of each enter your digest, or a part of it?"
         return "numbers_left_out", look_at

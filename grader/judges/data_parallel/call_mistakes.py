@@ -130,6 +130,11 @@ BACKWARDS = (
     ),
     Rule("no_sync_left_out", lambda case: case.k, "with no_sync around both, only the last micro-batch synchronises"),
     Rule(
+        "both_silences_all",
+        lambda case: 0 if case.no_sync == AROUND_BOTH else case.k,
+        "no_sync stands around all micro-batches but the last of an update: what does the last one do?",
+    ),
+    Rule(
         "quiet_ones_counted",
         lambda case: case.k - 1 if case.no_sync == AROUND_BOTH else case.k,
         "no_sync stands around all micro-batches but the last: which of them synchronises?",
@@ -154,6 +159,16 @@ def _with_open_buckets(case: CallsCase, is_reduced: bool) -> int:
         if held >= case.bucket_bytes:
             buckets, held = buckets + 1, 0
     return buckets + (held > 0)
+
+
+def _bytes_of_full_buckets(case: CallsCase) -> int:
+    """Add up the bytes of the buckets that were closed; what is left at the end is forgotten."""
+    closed, held = 0, 0
+    for size in reversed(SIZES[0].apply(case)):
+        held += size
+        if held >= case.bucket_bytes:
+            closed, held = closed + held, 0
+    return closed * BACKWARDS[0].apply(case)  # type: ignore[no-any-return]
 
 
 def tensors_of(case: CallsCase) -> list[tuple[int, bool]]:
@@ -206,6 +221,11 @@ BYTE_MISTAKES: tuple[Mistake[CallsCase], ...] = (
         "bytes_of_all_for_each_bucket",
         lambda c: predict(c)[0] * sum(SIZES[0].apply(c)),
         "each bucket holds a part of the gradients, not all of them",
+    ),
+    Mistake(
+        "bytes_of_last_bucket_left_out",
+        _bytes_of_full_buckets,
+        "the last bucket is counted as an all-reduce: are its bytes in the sum?",
     ),
     Mistake("bytes_divided_by_k", lambda c: predict(c)[1] / c.k, _WHOLE),
     Mistake("bytes_divided_by_k", lambda c: predict(c)[1] // c.k, _WHOLE),

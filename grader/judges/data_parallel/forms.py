@@ -75,7 +75,7 @@ def _judge_use(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict | No
     calls, forwards = facts["library"], case.updates * case.k
     if form == "trainer":
         if not calls["trainer"]:
-            look_at = "Trainer(...) only prepares: who calls .train()?"
+            look_at = "the Trainer form: Trainer(...) prepares, and its .train() trains. Are both there?"
             return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
         return judge_models(forwards, facts, calls, is_in_trainer=True)
     expected = "model, optimizer and loader prepared, and accelerator.backward for each micro-batch"

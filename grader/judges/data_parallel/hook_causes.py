@@ -43,16 +43,44 @@ def explain_by_calls(case: HooksCase, facts: Facts, number: int, code: str) -> t
         return explain_by_hooks(case, facts, number)
     if code not in ("own_gradient", "divided_not_reduced"):
         return None
-    if facts["unwaited"]:
-        return NOT_WAITED_FOR
+    if not names or facts["unwaited"]:
+        return explain_silence(facts) or _explain_end(number)
+    if "all_reduce" in names and any(facts["moved"]):  # equal weights have themselves as mean
+        return "weights_reduced", "your hook changes weights: which tensor of a parameter holds its gradient?"
     if "all_reduce" in names:
         return "copy_reduced", "all_reduce writes into its tensor: is that parameter.grad itself, or a copy of it?"
-    if number:
-        return "first_backward_only", "the hook has to work at every backward: what ends it?"
+    return _explain_end(number)
+
+
+def _explain_end(number: int) -> tuple[str, str] | None:
+    if not number:
+        return None
+    return "first_backward_only", "the hook has to work at every backward: what ends it?"
+
+
+def explain_own_start(facts: Facts) -> tuple[str, str] | None:
+    """Explain first weights that are each rank's own, by the collectives of a rank."""
+    if any(name == "broadcast" for name, _ in facts["prepare_calls"]):
+        return "copy_broadcast", "broadcast writes into its tensor: is that the parameter itself, or a copy of it?"
+    if any(name == "broadcast" for name, _ in facts["forward_calls"]):
+        look_at = "the broadcast comes in a forward: every rank needs the weights when your function returns"
+        return "broadcast_in_forward", look_at
+    if not any(facts["calls"]):
+        return (
+            "nothing_synchronised",
+            "two things: the first weights, and then each gradient, cross the network",
+        )
     return None
 
 
-NOT_WAITED_FOR = "all_reduce_not_waited_for", "async_op=True returns a handle: who calls its wait()?"
+def explain_silence(facts: Facts) -> tuple[str, str] | None:
+    """Explain a backward in which a rank's gradients took part in no all-reduce that was waited for."""
+    if facts["unwaited"]:
+        return "all_reduce_not_waited_for", "async_op=True returns a handle: who calls its wait()?"
+    if facts["module_hooks"]:
+        look_at = "a module's backward hook is called before .grad is there: which hook of a parameter is called after?"
+        return "module_hook_too_early", look_at
+    return None
 
 
 def explain_by_hooks(case: HooksCase, facts: Facts, number: int) -> tuple[str, str] | None:
@@ -95,8 +123,13 @@ def explain_gradient(
 def _known(case: HooksCase, update: Update, rank: int, previous: Tensor) -> Iterator[tuple[Tensor, str, str, str]]:
     """Yield gradients that misconceptions lead to: code, what was measured, where to look."""
     world_size, own = case.world_size, update.own[rank]
-    look_at = "an all-reduce adds: what makes a mean of the sum?"
-    yield world_size * update.mean, "gradients_summed", f"exactly {world_size} times that gradient", look_at
+    code, look_at = "gradients_summed", "an all-reduce adds: what makes a mean of the sum?"
+    if rank:  # the ranks before it are right
+        code, look_at = (
+            "divided_on_some_ranks",
+            "rank 0 has the mean: which condition keeps the division from this rank?",
+        )
+    yield world_size * update.mean, code, f"exactly {world_size} times that gradient", look_at
     look_at = "two divisions by the number of ranks: one of them is enough"
     yield update.mean / world_size, "divided_twice", f"exactly 1 / {world_size} of that gradient", look_at
     look_at = "who calls all_reduce, and when: is the hook registered?"

@@ -10,7 +10,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.cases.data_parallel import LEARNING_RATE, HooksCase, hooks_cases
-from grader.judges.data_parallel.hook_causes import Update, explain_by_calls, explain_gradient, parts_of
+from grader.judges.data_parallel.hook_causes import (
+    Update,
+    explain_by_calls,
+    explain_gradient,
+    explain_own_start,
+    parts_of,
+)
 from grader.judges.data_parallel.reports import Facts, facts_of, tensors_of_rank
 from grader.judges.equivalence import compare
 from grader.judges.vectors import gradient_at
@@ -85,11 +91,8 @@ def _judge_start(case: HooksCase, ranks: Ranks, facts: Sequence[Facts]) -> Verdi
     measured = f"other weights on rank {', '.join(map(str, off))}"
     starts = [_start(case, rank) for rank in range(case.world_size)]
     code, look_at = _explain_start(case, [rank["weights.0"] for rank in ranks], starts)
-    if code == "no_broadcast" and not any(any(fact["calls"]) for fact in facts):
-        code, look_at = (
-            "nothing_synchronised",
-            "two things: the first weights, and then each gradient, cross the network",
-        )
+    if code == "no_broadcast":
+        code, look_at = explain_own_start(facts[0]) or (code, look_at)
     return Verdict(code, expected, measured, look_at)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from grader.cases.data_parallel import AccumulationCase, HooksCase, accumulation_cases, hooks_cases
-from grader.judges.data_parallel.hook_causes import NOT_WAITED_FOR, explain_by_hooks
+from grader.judges.data_parallel.hook_causes import explain_by_hooks, explain_silence
 from grader.judges.data_parallel.hooks import judge_library
 from grader.judges.data_parallel.reports import Facts, all_reduces, bytes_of, facts_of
 from grader.judges.forms import count
@@ -50,7 +50,7 @@ def _judge_backward(case: HooksCase, fact: Facts, update: int, place: str) -> Ve
     measured = f"all-reduces of {reduced:,} bytes" + (f", and {others:,} bytes in other collectives" if others else "")
     if not calls:
         look_at = "who calls all_reduce while backward runs: is the hook registered, and on every rank?"
-        code, look_at = NOT_WAITED_FOR if fact["unwaited"] else ("nothing_reduced", look_at)
+        code, look_at = explain_silence(fact) or ("nothing_reduced", look_at)
         return Verdict(code, expected, "no collective", look_at)
     if others:
         names = ", ".join(sorted({str(name) for name, _ in calls} - {"all_reduce"}))
@@ -85,6 +85,9 @@ def _explain_bytes(case: HooksCase, fact: Facts, update: int) -> tuple[str, str]
         return "reduced_several_times", look_at
     if 2 * reduced == wanted:
         return "gradients_in_16_bits", "the number format: the gradients are in 32 bits"
+    if reduced > wanted and len(sizes) > len(trained):
+        look_at = "a hook is handed one parameter: of how many does yours all-reduce the gradient?"
+        return "hook_reduces_others", look_at
     code = "some_gradients_not_reduced" if reduced < wanted else "bytes_in_excess"
     look_at = "which parameters get a hook, and what each hook all-reduces"
     return (explain_by_hooks(case, fact, update) if reduced < wanted else None) or (code, look_at)
@@ -115,7 +118,9 @@ def _judge_epoch(case: AccumulationCase, facts: Facts, place: str) -> Verdict | 
     *updates, after = facts["calls"]
     if len(updates) != len(groups):
         look_at = "where optimizer.step() is called: the other check says more"
-        return Verdict("other_updates", f"{len(groups)} updates {place}", count(len(updates), "update"), look_at)
+        return Verdict(
+            "other_updates", f"{count(len(groups), 'update')} {place}", count(len(updates), "update"), look_at
+        )
     events: Sequence[str] = facts["events"]
     if "update" in events[: events.index("backward") if "backward" in events else None]:
         look_at = "optimizer.step() comes after the last backward of its group, not before the first"
@@ -146,9 +151,7 @@ def _explain_epoch(case: AccumulationCase, facts: Facts, reduced: list[float], g
             "the last micro-batch of a group: its forward and backward stand outside of no_sync",
         )
     if reduced == [float(size) for size in groups]:
-        if not facts["no_sync_entered"]:
-            return "no_sync_not_used", "model.no_sync(): which micro-batches of a group run inside it?"
-        return "no_sync_around_backward_only", "forward decides: does model(inputs) stand inside of no_sync too?"
+        return _explain_no_sync(facts)
     if all(one in (1.0, float(size)) for one, size in zip(reduced, groups, strict=True)):
         return "short_group_always_synchronises", "the last group may be shorter: which is its last micro-batch?"
     if any(not one.is_integer() for one in reduced):
@@ -164,3 +167,13 @@ def _explain_epoch(case: AccumulationCase, facts: Facts, reduced: list[float], g
             "two all-reduces for each update: DistributedDataParallel makes one, who makes the other?",
         )
     return "synchronised_elsewhere", "for which micro-batches of a group no_sync is entered"
+
+
+def _explain_no_sync(facts: Facts) -> tuple[str, str]:
+    """Explain why every backward was synchronised."""
+    if not facts["no_sync_called"]:
+        return "no_sync_not_used", "model.no_sync(): which micro-batches of a group run inside it?"
+    if facts["no_sync_entered"] < facts["no_sync_called"]:
+        look_at = "model.no_sync() only makes a context: `with` enters it, and switches the all-reduce off"
+        return "no_sync_never_entered", look_at
+    return "no_sync_around_backward_only", "forward decides: does model(inputs) stand inside of no_sync too?"
