@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
@@ -94,3 +95,19 @@ def count_steps() -> Iterator[list[int]]:
         yield steps
     finally:
         hook.remove()
+
+
+@contextlib.contextmanager
+def count_barriers() -> Iterator[list[int]]:
+    """Count the calls of torch.distributed.barrier, in a list of one number."""
+    calls, function = [0], dist.barrier
+
+    def barrier(*arguments: Any, **keywords: Any) -> Any:
+        calls[0] += 1
+        return function(*arguments, **keywords)
+
+    dist.barrier = barrier
+    try:
+        yield calls
+    finally:
+        dist.barrier = function

@@ -35,6 +35,8 @@ KNOWN_ERRORS = (
         "LocalSGD needs the model that accelerator.prepare returns: is it prepared, and is that what it is given?",
     ),
 )
+# How gloo ends a process whose peer sends what belongs to another collective.
+MISMATCH = ("distributed collective mismatch", "gloo::EnforceNotMet")
 WAITS = "average and collectives need every rank: does each of them come here?"
 
 
@@ -127,6 +129,12 @@ def plain_truth(value: Any) -> Any:
 def _explain_known(failure: CheckFailed) -> None:
     if failure.code == "ranks_without_end":
         fail(failure.code, failure.expected, failure.measured, f"{failure.look_at.partition(' (')[0]} ({WAITS})")
+    if failure.code == "rank_died" and any(words in failure.measured for words in MISMATCH):
+        measured = f"{failure.measured.partition(':')[0]}: stopped by the backend, for data of another collective"
+        look_at = (
+            "every rank calls average and collectives equally often, in one order: do their numbers of updates agree?"
+        )
+        fail("collectives_disagree", failure.expected, measured, look_at)
     for words, code, look_at in KNOWN_ERRORS:
         if words in failure.measured:
             fail(code, failure.expected, failure.measured, f"{failure.look_at} ({look_at})")

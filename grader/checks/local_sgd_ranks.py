@@ -12,8 +12,8 @@ from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimize
 
 from grader.cases.local_sgd import DRIVER, GRADIENTS, PARAMETERS, MethodCase, averaging_cases, epoch_cases, method_cases
 from grader.cases.local_sgd.averaging import vectors_of
-from grader.checks.epoch_records import count_steps, record_epoch
-from grader.checks.rank_records import defer_asynchronous_calls, plain, watch_rows
+from grader.checks.epoch_records import count_barriers, count_steps, record_epoch
+from grader.checks.rank_records import defer_asynchronous_calls, plain, watch_rows, watch_steps
 from grader.ranks.collectives import CollectiveLog
 
 Report = dict[str, Any]  # "facts" and "tensors" of one rank
@@ -29,12 +29,13 @@ def observe_averaging(rank: int, world_size: int, answer: Callable[..., Any], se
 def _average_one(model: nn.Module, answer: Callable[..., Any]) -> Report:
     parameters, needs = list(model.parameters()), [one.requires_grad for one in model.parameters()]
     buffers = {name: one.dtype for name, one in model.named_buffers()}
-    with defer_asynchronous_calls() as waiting, CollectiveLog() as log:
+    with defer_asynchronous_calls() as waiting, count_barriers() as barriers, CollectiveLog() as log:
         returned = answer(model)
     after = list(model.parameters())
     facts = {
         "returns": returned is not None and returned is not model,
         "calls": plain(log.events),
+        "barriers": barriers[0],
         "unwaited": sum(not one.is_waited for one in waiting),
         "is_replaced": list(map(id, after)) != list(map(id, parameters)),
         "is_trainable": [one.requires_grad for one in after] == needs and all(one.is_leaf for one in after),
@@ -51,9 +52,15 @@ def observe_epochs(rank: int, world_size: int, answer: Callable[..., Any], seed:
             continue
         model, micro_batches = case.make_model(), case.make_micro_batches()
         optimizer, average = case.make_optimizer(model), _CountedAverage()
-        with record_epoch(model) as record, watch_rows(model, [inputs for inputs, _ in micro_batches]) as seen:
+        with (
+            record_epoch(model) as record,
+            watch_rows(model, [inputs for inputs, _ in micro_batches]) as seen,
+            watch_steps(optimizer) as is_own_step,
+            count_barriers() as barriers,
+        ):
             answer(model, optimizer, micro_batches, case.k, case.every, average, rank, world_size)
-        reports.append(record.report(seen=seen, averaged=average.calls))
+        more = {"is_own_step": is_own_step, "barriers": barriers[0]}
+        reports.append(record.report(seen=seen, averaged=average.calls, **more))
     return reports
 
 
@@ -86,11 +93,16 @@ def observe_methods(rank: int, world_size: int, answer: Callable[..., Any], seed
             continue
         model = case.make_model()
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-        trained = 0
+        trained: list[bool] = []
 
-        def train(model: nn.Module, optimizer: torch.optim.Optimizer, case: MethodCase = case) -> None:
-            nonlocal trained
-            trained += 1
+        def train(
+            model: nn.Module,
+            optimizer: torch.optim.Optimizer,
+            case: MethodCase = case,
+            given: nn.Module = model,
+            trained: list[bool] = trained,
+        ) -> None:
+            trained.append(model is given)
             _train_by(case, model, optimizer, rank)
 
         before = _what_watches(model, optimizer)
@@ -98,7 +110,8 @@ def observe_methods(rank: int, world_size: int, answer: Callable[..., Any], seed
             said = answer(train, model, optimizer)
         text = said if isinstance(said, str) else type(said).__name__
         left = [name for name, one in _what_watches(model, optimizer).items() if one != before[name]]
-        facts = {"answer": text[:60], "is_text": isinstance(said, str), "trained": trained}
+        facts = {"answer": text[:60], "is_text": isinstance(said, str), "trained": len(trained)}
+        facts["is_copy"] = not all(trained)
         reports.append({"facts": facts | {"steps": steps[0], "left": left}, "tensors": {}})
     return reports
 

@@ -10,6 +10,7 @@ from grader.cases.local_sgd import (
     ADAMW,
     MOMENTUM,
     NOTHING,
+    PARAMETERS,
     SGD,
     EpochCase,
     MethodCase,
@@ -59,7 +60,8 @@ def test_epochs_end_with_and_without_a_final_average(seed: int) -> None:
         assert counted != set(case.averages)
     at_updates = {number for number, end in enumerate(whole.boundaries, start=1) if end % whole.every == 0}
     assert at_updates != set(whole.averages)
-    assert first.k != first.world_size
+    assert first.k != first.world_size and first.micro_batches % first.k and first.micro_batches % first.every
+    assert not short.updates % short.every and not single.micro_batches % single.every
     for case in (*epoch_cases(seed), *accelerated_cases(seed)):
         assert case.averages[-1] == case.updates == len(case.boundaries)
 
@@ -70,6 +72,8 @@ def test_runs_to_predict_hold_every_trap(seed: int) -> None:
     assert any(case.updates % case.every for case in cases) and any(not case.updates % case.every for case in cases)
     assert any(case.updates == 1 < case.every and case.is_equal for case in cases)
     assert any(case.updates == 1 and not case.is_equal for case in cases)
+    shares = {case.micro_batches % case.k / case.k for case in cases if case.every == 1}
+    assert any(0 < share < 0.5 for share in shares) and any(share > 0.5 for share in shares)
     late = [case for case in cases if case.synchronisations == 1 < case.updates]
     assert {case.optimizer for case in late} == {SGD, MOMENTUM}
     assert {case.optimizer for case in cases if case.every == 1} == {case.optimizer for case in cases}
@@ -111,6 +115,18 @@ def test_a_sum_of_three_equal_weights_over_three_may_round() -> None:
     weights = vectors_of(averaging_cases(0)[2].make_model(0))["frozen"]
     assert isinstance(averaging_cases(0)[2].make_model(0), nn.Module)
     assert not torch.equal((weights + weights + weights) / 3, weights)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_running_statistics_differ_where_parameters_are_averaged(seed: int) -> None:
+    cases = [case for case in method_cases(seed) if case.is_normalised]
+    assert {case.world_size for case in cases} == {2, 3} and {case.method for case in cases} == {PARAMETERS}
+    for case in cases:
+        models = [case.make_model() for _ in range(2)]
+        for rank, model in enumerate(models):
+            case.loss(model, rank, 1)
+        first, second = (torch.cat([one.flatten() for one in model.buffers()]) for model in models)
+        assert not torch.equal(first, second)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -12,9 +12,10 @@ import torch.distributed as dist
 from torch import nn
 
 from grader.checks.epoch_records import record_epoch
-from grader.checks.local_sgd import check_averaged_parameters, check_local_sgd_updates
+from grader.checks.local_sgd import _explain_known, check_averaged_parameters, check_local_sgd_updates
 from grader.ranks.connection import end_server
 from grader.ranks.run import launch_ranks
+from grader.verdict import CheckFailed, Verdict
 
 CELL = """
 def place_calls():
@@ -94,3 +95,11 @@ def test_a_loop_that_does_nothing_is_told_so(cell, capsys: pytest.CaptureFixture
         check_local_sgd_updates(cell["print_and_stop"])
     assert caught.value.code == "no_forward"
     assert "nothing is trained" not in capsys.readouterr().out
+
+
+def test_ranks_that_disagree_in_their_collectives_are_told_so() -> None:
+    measured = "rank 1: its process died of SIGABRT. Is there a distributed collective mismatch in your code?"
+    failure = CheckFailed(Verdict("rank_died", "train_local_sgd to return", measured, "what ends a process"))
+    with pytest.raises(AssertionError) as caught:
+        _explain_known(failure)
+    assert caught.value.code == "collectives_disagree" and caught.value.measured.startswith("rank 1: ")

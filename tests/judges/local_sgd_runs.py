@@ -42,7 +42,8 @@ def averaging_run(
 ) -> Observation:
     """Report what `observe_averaging` would; `change` alters what a right average leaves."""
     settings, tensors = [], {}
-    common = {"unwaited": 0, "is_replaced": False, "is_trainable": True, "other_formats": [], "returns": False} | facts
+    common = {"unwaited": 0, "is_replaced": False, "is_trainable": True, "other_formats": [], "returns": False}
+    common |= {"barriers": 0} | facts
     for number, case in enumerate(averaging_cases(seed)):
         made = [vectors_of(case.make_model(rank)) for rank in range(case.world_size)]
         parts = {name: [one[name] for one in made] for name in made[0]}
@@ -67,6 +68,7 @@ def epoch_run(
     are_statistics_averaged: bool = True,
     rows: Callable[[EpochCase, int], list[int]] = lambda case, rank: case.rows_of(rank),
     extra: Callable[[EpochCase], list[list[Any]]] = lambda case: [],
+    **more: Any,
 ) -> Observation:
     """Report what `observe_epochs` would.
 
@@ -79,6 +81,7 @@ def epoch_run(
         are_statistics_averaged: Whether running statistics are averaged with the weights.
         rows: Micro-batches of a rank.
         extra: More collectives of every rank.
+        **more: Other facts of every rank.
     """
     settings, tensors = [], {}
     for number, case in enumerate(epoch_cases(seed)):
@@ -99,7 +102,9 @@ def epoch_run(
                 state(steppers)
                 _average_buffers(models if are_statistics_averaged else [])
                 calls.append(["all_reduce", average_bytes(case), ends[update + 1], update + 1])
-        settings.append([_facts(case, rows(case, rank), [*calls, *extra(case)]) for rank in range(case.world_size)])
+        shared = {"barriers": 0, "is_own_step": [True] * case.updates} | more
+        facts = [_facts(case, rows(case, rank), [*calls, *extra(case)]) for rank in range(case.world_size)]
+        settings.append([one | shared for one in facts])
         for rank, model in enumerate(models):
             tensors[f"{number}.{rank}.weights.{case.updates}"] = weights[rank]
             parts = [one.flatten() for one in model.buffers() if one.is_floating_point()]

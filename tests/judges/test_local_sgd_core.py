@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.nn.functional as F
 from local_sgd_runs import average_state, averaged_bytes, averaging_run, epoch_run
 
 from grader.cases.local_sgd import averaging_cases, epoch_cases, synchronisations_cases
@@ -15,7 +16,9 @@ from grader.judges.local_sgd import (
     judge_local_sgd_traffic,
     judge_local_sgd_updates,
 )
+from grader.judges.local_sgd.epochs import group_gradient
 from grader.judges.local_sgd.synchronisations import COUNT_MISTAKES, EQUAL_RULES
+from grader.judges.local_sgd.traffic import average_bytes
 from grader.observation import Observation
 
 SEEDS = (0, 20011)
@@ -70,6 +73,8 @@ def put(name: str, value):
         (put("trained", lambda case, parts, rank: parts["before"][rank]), "copy_averaged"),
         (put("trained", lambda case, parts, rank: parts["before"][0]), "one_rank_parameters"),
         (put("trained", lambda case, parts, rank: parts["trained"][0] * float("nan")), "not_finite_parameters"),
+        (put("trained", lambda case, parts, rank: parts["trained"][0].bfloat16().float()), "rounded_parameters"),
+        (put("trained", lambda case, parts, rank: parts["trained"][0].half().float()), "rounded_parameters"),
         (put("statistics", lambda case, parts, rank: 2.5 * parts["statistics"][0]), "scaled_statistics"),
         (put("counts", lambda case, parts, rank: torch.stack(parts["counts"]).sum(dim=0)), "counts_summed"),
         (put("counts", lambda case, parts, rank: parts["counts"][rank] + 7), "counts_changed"),
@@ -132,6 +137,13 @@ def test_what_becomes_of_the_tensors_is_told(facts: dict, code: str) -> None:
         assert judge_averaged_parameters(averaging_run(seed, **facts), seed).code == code
 
 
+def doubled(case) -> list[list]:
+    """The calls of an average that sends each tensor in eight bytes for each number."""
+    model = case.make_model(0)
+    trained = [one for one in model.parameters() if one.requires_grad]
+    return [["all_reduce", 2 * one.nbytes] for one in (*trained, *model.buffers()) if one.is_floating_point()]
+
+
 def bytes_with(name: str, times: int = 1):
     """The calls of a right average, and those of one more part."""
     return lambda case: [["all_reduce", averaged_bytes(case) + times * vectors_of(case.make_model(0))[name].nbytes]]
@@ -146,6 +158,12 @@ def bytes_with(name: str, times: int = 1):
         (bytes_with("gradients"), "gradients_sent"),
         (bytes_with("statistics", -1), "statistics_not_sent"),
         (lambda case: [["all_reduce", 2 * averaged_bytes(case)]], "sent_several_times"),
+        (lambda case: [["all_reduce", averaged_bytes(case) // 2]], "sent_in_half"),
+        (doubled, "sent_in_double"),
+        (
+            lambda case: [["all_reduce", vectors_of(case.make_model(0))["gradients"].nbytes]],
+            "as_much_as_gradients",
+        ),
         (lambda case: [["all_reduce", averaged_bytes(case) - 4]], "bytes_missing"),
         (lambda case: [["all_reduce", averaged_bytes(case) + 4]], "bytes_in_excess"),
         (
@@ -159,12 +177,39 @@ def test_bytes_of_an_average_are_told(calls, code: str) -> None:
         assert judge_averaged_bytes(averaging_run(seed, calls=calls), seed).code == code
 
 
+def by_micro_batches(case, update: int) -> bool:
+    """Whether an average is left out by a loop that asks for micro-batches at the end, not for updates."""
+    return update % case.every != 0 and case.micro_batches % case.every == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_gradient_of_another_loss_is_told(seed: int) -> None:
+    run, tensors = epoch_run(seed), {}
+    for number, case in enumerate(epoch_cases(seed)):
+        for rank in range(case.world_size):
+            weights = run.tensors[f"{number}.{rank}.weights.0"]
+            tensors[f"{number}.{rank}.gradient.0"] = group_gradient(case, rank, 0, weights, F.l1_loss)
+    changed = Observation(run.facts, {**run.tensors, **tensors})
+    assert judge_local_sgd_updates(changed, seed).code == "other_loss"
+
+
+@pytest.mark.parametrize("judge", [judge_averaged_bytes, judge_local_sgd_traffic])
+def test_a_barrier_is_told(judge) -> None:
+    for seed in SEEDS:
+        run = averaging_run(seed, barriers=2) if judge is judge_averaged_bytes else epoch_run(seed, barriers=2)
+        assert judge(run, seed).code == "barrier"
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
         ({"averages": lambda case: []}, "never_averaged"),
         ({"averages": lambda case: range(case.every, case.updates + 1, case.every)}, "no_final_average"),
+        (
+            {"averages": lambda case: [one for one in case.averages if not by_micro_batches(case, one)]},
+            "final_average_by_micro_batches",
+        ),
         ({"averages": lambda case: [case.updates]}, "final_average_only"),
         ({"averages": lambda case: range(1, case.updates + 1)}, "averaged_every_update"),
         (
@@ -185,6 +230,8 @@ def test_bytes_of_an_average_are_told(calls, code: str) -> None:
         ({"gradient": lambda own, rank: 3 * own[rank]}, "gradient_not_averaged"),
         ({"gradient": lambda own, rank: own[rank] / len(own)}, "gradient_divided_by_ranks"),
         ({"gradient": lambda own, rank: 0.37 * own[rank]}, "gradient_scaled"),
+        ({"mean": lambda weights: 1.1 * weights[0] - 0.3, "is_own_step": [False]}, "another_optimizer"),
+        ({"mean": lambda weights: 1.1 * weights[0] - 0.3}, "other_weights"),
         ({"state": average_state}, "state_averaged"),
         ({"are_statistics_averaged": False}, "statistics_not_averaged"),
         ({"rows": lambda case, rank: case.rows_of(0)}, "same_rows_on_every_rank"),
@@ -195,12 +242,24 @@ def test_a_wrong_epoch_is_told(seed: int, changes: dict, code: str) -> None:
     assert judge_local_sgd_updates(epoch_run(seed, **changes), seed).code == code
 
 
+def at_the_end(case, is_due: bool) -> list[list]:
+    """One more average after the last update, where it is due and none has followed it for its number."""
+    is_second = is_due and not case.updates % case.every
+    return [["all_reduce", average_bytes(case), case.micro_batches, case.updates]] * is_second
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
         ({"averages": lambda case: []}, "nothing_sent"),
         ({"averages": lambda case: range(1, case.updates + 1)}, "more_averages"),
         ({"extra": lambda case: [["all_reduce", 4, 1, 0]]}, "other_bytes"),
+        ({"extra": lambda case: [["all_reduce", average_bytes(case), 0, 0]]}, "averaged_at_the_start"),
+        ({"extra": lambda case: at_the_end(case, not case.updates % case.every)}, "final_average_twice"),
+        (
+            {"extra": lambda case: at_the_end(case, case.micro_batches % (case.k * case.every) > 0)},
+            "final_average_twice_after_short_group",
+        ),
     ],
 )
 def test_traffic_of_an_epoch_is_told(changes: dict, code: str) -> None:

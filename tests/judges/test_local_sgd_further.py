@@ -21,6 +21,7 @@ def method_run(seed: int, answer=lambda case, rank: case.method, **facts: Any) -
         for rank in range(case.world_size):
             steps = case.updates if case.method != DRIVER or rank == case.driver else 0
             common = {"answer": answer(case, rank), "is_text": True, "trained": 1, "steps": steps, "left": []}
+            common["is_copy"] = False
             ranks.append(common | facts)
         settings.append(ranks)
     return Observation({"settings": settings})
@@ -59,6 +60,7 @@ def test_a_wrong_test_is_told(seed: int, wrong, code: str) -> None:
         (lambda case, rank: "int", {"is_text": False}, "no_text"),
         (lambda case, rank: "DDP", {}, "other_word"),
         (lambda case, rank: case.method, {"trained": 2}, "trained_another_time"),
+        (lambda case, rank: case.method, {"is_copy": True}, "trained_a_copy"),
         (lambda case, rank: case.method, {"left": ["a hook"]}, "hook_left_behind"),
         (lambda case, rank: case.method, {"left": ["another optimizer.step"]}, "step_left_replaced"),
         (lambda case, rank: case.method, {"steps": 1}, "stepped_too"),
@@ -82,6 +84,8 @@ def test_a_call_that_breaks_the_contract_is_told(answer, facts: dict, code: str)
         ({"made": [[4, True, 21]]}, "micro_batches_counted"),
         ({"made": [[12, True, 7]]}, "multiplied_by_k_too"),
         ({"made": [[12, True, 1]] * 21}, "local_sgd_made_again"),
+        ({"made": [[13, True, 21]]}, "averaged_one_too_late"),
+        ({"made": [[1, True, 21]]}, "divided_by_k"),
         ({"made": [[5, True, 21]]}, "other_steps"),
     ],
 )

@@ -84,17 +84,18 @@ class EpochCase:
 def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
     """Five settings; in the first one the ranks are not as many as the micro-batches of an update.
 
-    On two ranks: a final average that is needed; one that is not, with momentum; an average after each update. On
-    three: running statistics, momentum and a short last group; then AdamW with fewer updates than `every`.
+    On two ranks: a short last group, and a final average that is needed; one that is not, with momentum; an average
+    after each update. On three: running statistics, momentum, and an average right after a short last group; then AdamW
+    with fewer updates than `every`, which divides the number of micro-batches.
     """
     draw = random.Random(seed)
     rows, features, odd = draw.randrange(3, 6), draw.randrange(3, 9), draw.choice((3, 5))
     return (
-        EpochCase(2, 21, 3, 4, SGD, False, rows, features, seed),
+        EpochCase(2, 19, 3, 4, SGD, False, rows, features, seed),
         EpochCase(2, 16, 2, 4, MOMENTUM, False, rows, features, seed + 1),
         EpochCase(2, 6, 2, 1, SGD, False, rows, features, seed + 2),
-        EpochCase(3, 4 * odd + 1, odd, 2, MOMENTUM, True, rows + 3, features, seed + 3),
-        EpochCase(3, 6, 2, 5, ADAMW, False, rows, features, seed + 4),
+        EpochCase(3, 3 * odd + 1, odd, 2, MOMENTUM, True, rows + 3, features, seed + 3),
+        EpochCase(3, 6, 2, 6, ADAMW, False, rows, features, seed + 4),
     )
 
 

@@ -34,6 +34,7 @@ class MethodCase:
         driver: With "driver", the rank that takes the steps.
         difference: How the gradients of the ranks differ.
         is_kept: Whether gradients are cleared in place, so that each stays the same tensor.
+        is_normalised: Whether the model has running statistics, which stay different on each rank.
         updates: How many each rank takes, or the driver.
         width: Features of the layers.
         seed: Seed of weights and rows.
@@ -45,6 +46,7 @@ class MethodCase:
     driver: int
     difference: str
     is_kept: bool
+    is_normalised: bool
     updates: int
     width: int
     seed: int
@@ -54,7 +56,8 @@ class MethodCase:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             first = nn.Linear(self.width, self.width)
-            model = nn.Sequential(first, nn.Tanh(), nn.Linear(self.width, 1))
+            middle = [nn.BatchNorm1d(self.width)] if self.is_normalised else []
+            model = nn.Sequential(first, *middle, nn.Tanh(), nn.Linear(self.width, 1))
         with torch.no_grad():
             first.weight[0, 0] = 1.0
         return model
@@ -95,22 +98,30 @@ def method_cases(seed: int) -> tuple[MethodCase, ...]:
     """Sixteen settings on two and three ranks, in an order of the seed.
 
     "parameters" are averaged after every update or after several; the driver is any rank. Gradients differ much, or
-    in their last bits only, at every update or not, in all parameters or in one, on all ranks or on one.
+    in their last bits only, at every update or not, in all parameters or in one, on all ranks or on one. Two models
+    have running statistics, which nobody averages.
     """
     draw = random.Random(seed)
     width, updates = draw.randrange(3, 9), draw.choice((4, 6))
 
     def case(
-        world_size: int, method: str, difference: str = OWN_ROWS, every: int = 2, driver: int = 0, *, kept: bool = False
+        world_size: int,
+        method: str,
+        difference: str = OWN_ROWS,
+        every: int = 2,
+        driver: int = 0,
+        *,
+        kept: bool = False,
+        normalised: bool = False,
     ) -> MethodCase:
-        return MethodCase(world_size, method, every, driver, difference, kept, updates, width, seed)
+        return MethodCase(world_size, method, every, driver, difference, kept, normalised, updates, width, seed)
 
     pairs = [
         case(2, GRADIENTS),
         case(2, PARAMETERS),
         case(2, DRIVER),
         case(2, NOTHING),
-        case(2, PARAMETERS, every=1),
+        case(2, PARAMETERS, every=1, normalised=True),
         case(2, PARAMETERS, LAST_BITS),
         case(2, NOTHING, LAST_BITS),
         case(2, PARAMETERS, LAST_PARAMETER),
@@ -120,7 +131,7 @@ def method_cases(seed: int) -> tuple[MethodCase, ...]:
     ]
     triples = [
         case(3, GRADIENTS, FIRST_SHARED),
-        case(3, PARAMETERS, FIRST_SHARED),
+        case(3, PARAMETERS, FIRST_SHARED, normalised=True),
         case(3, DRIVER, driver=2),
         case(3, NOTHING, FIRST_SHARED),
         case(3, PARAMETERS, RANK_TWO),

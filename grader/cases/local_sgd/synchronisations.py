@@ -44,8 +44,8 @@ def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
     """Fifteen settings.
 
     A final average that is needed, and one that is not; a short last group that makes the last update, and one that
-    decides whether a final average is needed; an average after every update, with each optimizer; a single update;
-    several updates, and one average at their end.
+    decides whether a final average is needed; an average after every update, with each optimizer, and with short last
+    groups of less and of more than half; a single update; several updates, and one average at their end.
     """
     draw = random.Random(seed)
     every, rounds, k = draw.choice((6, 8)), draw.randrange(5, 9), draw.choice((2, 4))
@@ -56,7 +56,8 @@ def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
         SynchronisationsCase(k * (every * rounds + 3), k, every, PLAIN),
         SynchronisationsCase(odd * every * rounds + 1, odd, every, ADAMW),
         SynchronisationsCase(odd * every * rounds - 1, odd, every, MOMENTUM),
-        *(SynchronisationsCase(odd * rounds + 1, odd, 1, optimizer) for optimizer in OPTIMIZERS),
+        *(SynchronisationsCase(odd * rounds + 1, odd, 1, optimizer) for optimizer in OPTIMIZERS[:3]),
+        SynchronisationsCase(odd * rounds + odd - 1, odd, 1, ADAMW),
         SynchronisationsCase(k, k, every, PLAIN),
         SynchronisationsCase(odd - 1, odd, every, MOMENTUM),
         SynchronisationsCase(k, k, every, ADAMW),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -65,22 +65,26 @@ def judge_epoch(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | Non
 EXPLAINED = ("other_gradient", "gradient_scaled", "divided_by_another_number", "micro_batches_weighed_unequally")
 
 
+Loss = Callable[[Tensor, Tensor], Tensor]
+
+
 @lru_cache(maxsize=32)
-def _own(case: EpochCase, rank: int) -> Reference:
+def _own(case: EpochCase, rank: int, measure: Loss = F.mse_loss) -> Reference:
     model, batches, rows = case.make_model(), case.make_micro_batches(), case.rows_of(rank)
 
     def loss(number: int) -> Tensor:
         inputs, targets = batches[rows[number]]
-        return F.mse_loss(model(inputs), targets)
+        return measure(model(inputs), targets)
 
     # The optimizer's steps are judged elsewhere, so the learning rate of plain SGD is not asked for.
     return Reference(case.micro_batches, case.k, case.rows, 0.0, partial(gradient_at, model, loss))
 
 
-def group_gradient(case: EpochCase, rank: int, update: int, weights: Tensor) -> Tensor:
+def group_gradient(case: EpochCase, rank: int, update: int, weights: Tensor, measure: Loss = F.mse_loss) -> Tensor:
     """Return the gradient of the mean loss of a rank's group of micro-batches, at given weights."""
     ends = [0, *case.boundaries]
-    parts = [_own(case, rank).gradient(weights, number) for number in range(ends[update], ends[update + 1])]
+    own = _own(case, rank, measure)
+    parts = [own.gradient(weights, number) for number in range(ends[update], ends[update + 1])]
     return mean_of(parts)
 
 
@@ -104,8 +108,21 @@ def _explain_gradient(case: EpochCase, ranks: Sequence[RankEvidence], rank: int,
         if compare(seen, own[rank] / case.world_size).is_equal:
             look_at = "nothing is added over the ranks here, so nothing is divided by their number"
             return Verdict("gradient_divided_by_ranks", expected, f"1 / {case.world_size} of it", look_at)
-        return _explain_place(case, ranks[rank], expected) or verdict
+        return _explain_place(case, ranks[rank], expected) or _explain_loss(case, rank, update, ranks[rank]) or verdict
     return verdict
+
+
+OTHER_LOSSES = {"F.l1_loss": F.l1_loss, "F.smooth_l1_loss": F.smooth_l1_loss}
+
+
+def _explain_loss(case: EpochCase, rank: int, update: int, evidence: RankEvidence) -> Verdict | None:
+    """Explain a gradient that is the one of another loss."""
+    seen, weights = evidence.tensors[f"gradient.{update}"], evidence.tensors[f"weights.{update}"]
+    for name, loss in OTHER_LOSSES.items():
+        if compare(seen, group_gradient(case, rank, update, weights, loss)).is_equal:
+            expected = f"at update {update + 1} on rank {rank} of {case.world_size}, the gradient of F.mse_loss"
+            return Verdict("other_loss", expected, f"the gradient of {name}", "which loss is computed of a micro-batch")
+    return None
 
 
 def _explain_place(case: EpochCase, evidence: RankEvidence, expected: str) -> Verdict | None:

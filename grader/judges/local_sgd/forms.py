@@ -20,7 +20,8 @@ LOOK_AT = {
     "other_inputs": "the order: rows of a micro-batch stand side by side in the dataset. Does the loader shuffle?",
     "other_step": "the learning rate: which one is the optimizer given?",
     "other_weights": "which optimizer is made, and with what? SGD with learning_rate is asked for",
-    "cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
+    "cleared_within_group": "zero_grad(): the prepared optimizer's acts at the last micro-batch of a group, so it has "
+    "to follow step() there; any other acts each time",
 }
 
 
@@ -89,8 +90,11 @@ def _judge_steps(case: EpochCase, evidence: RankEvidence, made: Sequence[Sequenc
     if calls == case.updates and steps == wanted:
         look_at = "step() is called for each update already: who counts the k micro-batches again?"
         return Verdict("multiplied_by_k_too", expected, measured, look_at)
-    if apart == case.k * (case.every + 1):
+    if apart == case.k * (case.every + 1) or (calls, steps) == (case.micro_batches, wanted + 1):
         look_at = "step() counts from 1: after which update should the first average come?"
         return Verdict("averaged_one_too_late", expected, measured, look_at)
+    if (calls, steps) == (case.micro_batches, max(1, case.every // case.k)):
+        look_at = "one update is k calls of step(): are `every` updates more calls than `every`, or fewer?"
+        return Verdict("divided_by_k", expected, measured, look_at)
     look_at = "how many calls of step() lie between two averages"
     return Verdict("other_steps", expected, measured, look_at)

@@ -43,10 +43,17 @@ def _explain_factor(after: Part, mean: Tensor) -> tuple[str, str, str]:
     size = len(after)
     factor = compare(after[0], mean).factor
     if not are_near(after, [factor * mean] * size):
+        if all(_is_rounded(one, mean) for one in after):
+            look_at = "a number format with fewer digits: in which one are the tensors sent?"
+            return "rounded", "the mean, to two or three digits", look_at
         return "other", "other values", "what is added, and what it is divided by"
     measured = f"exactly {factor:.4g} times the mean"
     if abs(factor - size) < 1e-3:
-        return "summed", measured, "an all-reduce adds: what makes a mean of the sum?"
+        return (
+            "summed",
+            measured,
+            "an all-reduce adds: is the sum divided, and is the quotient written into the tensor itself?",
+        )
     if abs(factor * size - 1) < 1e-3:
         return "divided_twice", measured, f"two divisions by {size}: one of them is enough"
     divisor = size / factor
@@ -54,6 +61,12 @@ def _explain_factor(after: Part, mean: Tensor) -> tuple[str, str, str]:
         look_at = f"a division by {divisor:.0f}: how many ranks are there, and which call tells it?"
         return "wrong_number_of_ranks", measured, look_at
     return "scaled", measured, "which product or division is one too many"
+
+
+def _is_rounded(seen: Tensor, mean: Tensor) -> bool:
+    """Return whether each number is near its mean, and most are farther from it than float32 rounds."""
+    missed = (seen - mean).abs() / mean.abs()
+    return bool((missed < 2**-6).all()) and float((missed > 2**-20).float().mean()) > 0.5
 
 
 def explain_parameters(case: AveragingCase, before: Part, after: Part, expected: str) -> Verdict:

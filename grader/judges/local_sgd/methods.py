@@ -51,6 +51,9 @@ def _judge_call(case: MethodCase, rank: int, evidence: RankEvidence) -> Verdict 
         return Verdict(
             "trained_another_time", f"one call of train {place}", measured, "where train(model, optimizer) is called"
         )
+    if facts["is_copy"]:
+        look_at = "train is to train the model that your function is given: what are the ranks' weights afterwards?"
+        return Verdict("trained_a_copy", f"train called with the given model {place}", "another model", look_at)
     if "a hook" in facts["left"]:
         look_at = "a hook stays until its handle's remove() is called"
         return Verdict(
@@ -91,6 +94,11 @@ _MANY = "a sum or a length is one number for many: different gradients may share
 
 _KNOWN = (
     (
+        lambda case: NOTHING if case.method == PARAMETERS and case.is_normalised else case.method,
+        "buffers_compared",
+        "model.state_dict() holds buffers too, and running statistics stay different: weights are model.parameters()",
+    ),
+    (
         _gradients_if(lambda case: case.method == PARAMETERS and case.every == 1),
         "weights_compared_for_gradients",
         "with an average after each update the weights agree before each step: what differs between the ranks?",
@@ -98,6 +106,16 @@ _KNOWN = (
     (_gradients_if(lambda case: case.difference == FIRST_SHARED), "first_update_only", _EVERY),
     (_gradients_if(lambda case: case.difference == LAST_SHARED), "last_update_only", _EVERY),
     (_gradients_if(lambda case: case.difference in (FIRST_SHARED, LAST_SHARED)), "one_update_is_enough", _EVERY),
+    (
+        _gradients_if(lambda case: case.difference == LAST_SHARED or case.method == DRIVER),
+        "read_after_training",
+        "gradients that are read once, after train, are those of its last update: a hook can read them at every step",
+    ),
+    (
+        _gradients_if(lambda case: case.method in (PARAMETERS, NOTHING)),
+        "gradients_always_equal",
+        "where all ranks step, you find equal gradients, whatever they are: what do you compare when train has ended?",
+    ),
     (
         _gradients_if(lambda case: case.difference == LAST_SHARED and case.is_kept),
         "gradients_not_copied",
@@ -167,6 +185,7 @@ _KNOWN = (
 
 def _describe(case: MethodCase) -> str:
     differ = "" if case.difference == OWN_ROWS else f" (the ranks' own gradients: {case.difference})"
+    differ += ", and running statistics never" if case.is_normalised else ""
     if case.method == PARAMETERS:
         return f"each rank steps on its own, and parameters are averaged after {case.every} updates{differ}"
     if case.method == DRIVER:

@@ -90,13 +90,14 @@ def _explain(
     if abs(factor - 1) > 1e-3 and are_near(after, [factor * mean] * size, way):
         return _explain_factor(factor, size)
     steps = [compare(b - a, c - a) for a, b, c in zip(before, after, local, strict=True)]
-    if all(one.residual < 1e-2 and abs(one.factor - steps[0].factor) < 1e-2 for one in steps):
-        return (
-            "other_step",
-            f"{steps[0].factor:.3g} times each rank's own step",
-            "optimizer.step(), once for each group",
-        )
-    return "other_weights", "other weights", "what writes into the parameters besides optimizer.step() and average"
+    is_scaled = all(one.residual < 1e-2 and abs(one.factor - steps[0].factor) < 1e-2 for one in steps)
+    measured = f"{steps[0].factor:.3g} times each rank's own step" if is_scaled else "other weights"
+    if not all(one for evidence in ranks for one in evidence.facts.get("is_own_step", ())):
+        look_at = "a step of another optimizer: only the one that your function is given holds the state of this rank"
+        return "another_optimizer", measured, look_at
+    if is_scaled:
+        return "other_step", measured, "optimizer.step(), once for each group; nothing else moves the parameters"
+    return "other_weights", measured, "what writes into the parameters besides optimizer.step() and average"
 
 
 def _explain_factor(factor: float, size: int) -> tuple[str, str, str]:
@@ -166,7 +167,11 @@ def _known_places(case: EpochCase) -> list[tuple[list[int], str, str]]:
     late, early, zero = (list(range(first, last + 1, by)) for first, by in _steps(every))
     final = "the end: the ranks have moved since the last average"
     first = "the number of an update counts from 0: what is it when the first update is done?"
-    known = [
+    known: list[tuple[list[int], str, str]] = []
+    if last % every and not case.micro_batches % every:
+        look_at = "the end: your condition counts micro-batches. How many updates came after the last average?"
+        known = [([one for one in right if one % every == 0], "final_average_by_micro_batches", look_at)]
+    known += [
         ([], "never_averaged", "who calls average, and after which updates?"),
         ([one for one in right if one % every == 0], "no_final_average", final),
         ([last], "final_average_only", "between two averages lie `every` updates"),

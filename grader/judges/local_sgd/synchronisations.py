@@ -34,6 +34,11 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
         "the last group may be shorter than k: it makes an update too",
     ),
     Mistake(
+        "short_group_forgotten_but_alone",
+        lambda c: -(-max(1, c.micro_batches // c.k) // c.every),
+        "max(1, micro_batches // k) counts a short group where it is the only one: it makes an update anywhere",
+    ),
+    Mistake(
         "short_group_rounded",
         lambda c: -(-round(c.micro_batches / c.k) // c.every),
         "round() drops a short last group of less than half of k: it makes an update too",
@@ -47,6 +52,21 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
         "short_group_forgotten_and_always_final",
         lambda c: c.micro_batches // c.k // c.every + 1,
         "the last group may be shorter than k, and makes an update too; then, is a final average needed?",
+    ),
+    Mistake(
+        "averages_rounded",
+        lambda c: round(c.updates / c.every),
+        f"round() drops a last average for fewer than half of `every` updates; {_LAST}",
+    ),
+    Mistake(
+        "at_least_one_average",
+        lambda c: max(1, c.updates // c.every),
+        f"max(1, updates // every) has a final average where it is the only one; {_LAST}",
+    ),
+    Mistake(
+        "one_added_to_round_up",
+        lambda c: (c.updates + 1) // c.every,
+        "an added 1 makes // round up for every = 2 alone: what does it take for any `every`?",
     ),
     Mistake("updates_counted", lambda c: c.updates, "every: the ranks do not average after each update"),
     Mistake(
@@ -85,6 +105,7 @@ _DIVIDES = "AdamW divides by a root that each rank computes from its own gradien
 _CLIPS = "each rank clips by the norm of its own gradient: do two ranks divide by one number?"
 _BUFFER = "momentum: each rank's step is a sum of its gradients so far, so what is the mean of the ranks' steps?"
 _ENDS = "one average at the end: at which weights did each rank compute its second gradient?"
+_BINDS = "`and` binds more tightly than `or`: for which optimizers does your condition ask for `every`?"
 _ALONE = "a run with one update is averaged after it: that is an average after every update too"
 
 
@@ -112,6 +133,21 @@ EQUAL_RULES = (
         _BUFFER,
     ),
     _Rule("every_one_only", lambda c: _is_linear(c) and c.every == 1, _ALONE),
+    _Rule(
+        "parentheses_missing",
+        lambda c: c.optimizer == OPTIMIZERS[0] or (c.optimizer == OPTIMIZERS[1] and c.every == 1),
+        _BINDS,
+    ),
+    _Rule(
+        "parentheses_missing",
+        lambda c: c.optimizer == OPTIMIZERS[0] or (c.optimizer == OPTIMIZERS[1] and _is_single(c)),
+        _BINDS,
+    ),
+    _Rule(
+        "last_update_averaged",
+        lambda c: _is_linear(c) and not c.updates % c.every,
+        "an average after the last update makes the ranks agree: at which weights were their gradients computed?",
+    ),
     _Rule("optimizer_left_out", lambda c: c.every == 1, "the optimizer: is its step linear in the gradient?"),
     _Rule("optimizer_left_out_with_single", _is_single, "the optimizer: is its step linear in the gradient?"),
     _Rule("clipping_thought_linear", lambda c: _is_single(c) and _is_linear(c, OPTIMIZERS[2]), _CLIPS),

@@ -19,7 +19,8 @@ def judge_averaged_bytes(observation: Observation, seed: int) -> Verdict:
     for number, case in enumerate(averaging_cases(seed)):
         for rank, evidence in enumerate(evidence_of(observation, number, case.world_size)):
             calls = [(str(name), int(byte_count)) for name, byte_count in evidence.placed]
-            verdict = _judge_average(case, calls, f"on rank {rank} of {case.world_size}")
+            place = f"on rank {rank} of {case.world_size}"
+            verdict = _judge_average(case, calls, place) or _judge_barriers(evidence, place)
             if verdict:
                 return verdict
             total += sum(byte_count for _, byte_count in calls)
@@ -32,20 +33,42 @@ def _judge_average(case: AveragingCase, calls: Sequence[tuple[str, int]], place:
     wanted = vectors["trained"] + vectors["statistics"]
     reduced = sum(byte_count for name, byte_count in calls if name == "all_reduce")
     others = sum(byte_count for _, byte_count in calls) - reduced
+    expected = f"all-reduces of {wanted:,} bytes {place}: each trained parameter and each floating-point buffer, once"
     if reduced == wanted and not others:
         return None
-    expected = f"all-reduces of {wanted:,} bytes {place}: each trained parameter and each floating-point buffer, once"
     measured = f"all-reduces of {reduced:,} bytes" + (f", and {others:,} bytes in other collectives" if others else "")
     if not calls:
         return Verdict("nothing_sent", expected, "no collective", "which call lets a rank know the others?")
     if others:
         names = ", ".join(sorted({name for name, _ in calls} - {"all_reduce"}))
         return Verdict("other_collectives", expected, measured, f"{names}: one all-reduce for each tensor is enough")
-    code, look_at = _explain_average(case, reduced - wanted, vectors)
-    if reduced > wanted and reduced % wanted == 0:
-        code = "sent_several_times"
-        look_at = "one all-reduce for each tensor: which calls it again, or what else of the same size is sent?"
+    code, look_at = _explain_times(case, calls, wanted) or _explain_average(case, reduced - wanted, vectors)
     return Verdict(code, expected, measured, look_at)
+
+
+def _judge_barriers(evidence: RankEvidence, place: str) -> Verdict | None:
+    if not evidence.facts["barriers"]:
+        return None
+    measured = f"{count(evidence.facts['barriers'], 'call')} of dist.barrier"
+    look_at = "an all-reduce waits for every rank already: a barrier is another collective, for nothing"
+    return Verdict("barrier", f"averages alone {place}", measured, look_at)
+
+
+def _explain_times(case: AveragingCase, calls: Sequence[tuple[str, int]], wanted: int) -> tuple[str, str] | None:
+    """Explain bytes that are a multiple of those of an average, or half of them."""
+    model, reduced = case.make_model(0), [byte_count for _, byte_count in calls]
+    own = [one.nbytes for one in model.parameters() if one.requires_grad]
+    own += [one.nbytes for one in model.buffers() if one.is_floating_point()]
+    if sorted(reduced) == sorted(2 * byte_count for byte_count in own):
+        return "sent_in_double", "eight bytes for each number: in which number format is it sent?"
+    if 2 * sum(reduced) == wanted:
+        return "sent_in_half", "two bytes for each number: in which number format is it sent?"
+    if sum(reduced) > wanted and sum(reduced) % wanted == 0:
+        look_at = (
+            "one all-reduce for each tensor, of four bytes for each number: what is sent again, or in another format?"
+        )
+        return "sent_several_times", look_at
+    return None
 
 
 def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int]) -> tuple[str, str]:
@@ -55,7 +78,10 @@ def _explain_average(case: AveragingCase, excess: int, vectors: Mapping[str, int
     counts = sum(one.nbytes for one in model.buffers() if not one.is_floating_point())
     look_at_tied = "the tied weight is one parameter: under how many names does your loop meet it?"
     look_at_frozen = "frozen weights are the same on every rank: why send them?"
+    trained = vectors["trained"] + vectors["statistics"]
+    look_at_gradients = "as many bytes as the gradients have: are they sent, or only parameters that have one?"
     for size, code, look_at in (
+        (vectors["gradients"] - trained, "as_much_as_gradients", look_at_gradients),
         (tied, "tied_weight_sent_twice", look_at_tied),
         (vectors["frozen"], "frozen_sent", look_at_frozen),
         (tied + vectors["frozen"], "tied_twice_and_frozen", f"{look_at_tied} And {look_at_frozen}"),
@@ -79,7 +105,8 @@ def judge_local_sgd_traffic(observation: Observation, seed: int) -> Verdict:
     averages = 0
     for number, case in enumerate(epoch_cases(seed)):
         for rank, evidence in enumerate(evidence_of(observation, number, case.world_size)):
-            verdict = _judge_epoch(case, evidence, f"on rank {rank} of {case.world_size}, {describe(case)}")
+            place = f"on rank {rank} of {case.world_size}, {describe(case)}"
+            verdict = _judge_epoch(case, evidence, place) or _judge_barriers(evidence, place)
             if verdict:
                 return verdict
         averages += len(case.averages)
@@ -116,7 +143,10 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
     if not sent:
         return "nothing_sent", "who calls average, and after which updates?"
     if after_last == 2 * once and sent == once * (wanted + 1):
-        return "final_average_twice", "the end: if an average has followed the last update already, the ranks agree"
+        return _explain_end(case)
+    before_first = sum(call.byte_count for call in calls if not call.forwards)
+    if before_first and sent == before_first + once * wanted:
+        return "averaged_at_the_start", "before the first update all ranks are equal: there is nothing to average"
     between = [call for call in calls if call.updates < case.updates and call.forwards == case.boundaries[call.updates]]
     if between and sent - sum(call.byte_count for call in between) == once * wanted:
         return "gradients_sent_too", "no gradient crosses the network: what does your loop all-reduce before a step?"
@@ -133,3 +163,11 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
         more = "more" if sent > once * wanted else "fewer"
         return f"{more}_averages", f"after which updates the ranks average: {', '.join(map(str, case.averages))}"
     return "other_bytes", "what is sent besides the averages, or is missing in them"
+
+
+def _explain_end(case: EpochCase) -> tuple[str, str]:
+    """Explain two averages after the last update: in the settings before, whole groups were followed by one."""
+    if case.micro_batches % case.k and not case.updates % case.every:
+        look_at = "the end: the short last group is an update too. How many updates came after the last average?"
+        return "final_average_twice_after_short_group", look_at
+    return "final_average_twice", "the end: if an average has followed the last update already, the ranks agree"

@@ -9,10 +9,13 @@ KNOWN = {
     (41, 5, 1, "SGD"): (9, True),
     (41, 5, 1, "SGD with momentum"): (9, True),
     (41, 5, 1, "SGD with clipping"): (9, False),
-    (41, 5, 1, "AdamW"): (9, False),
+    (44, 5, 1, "AdamW"): (9, False),
     (2, 2, 8, "SGD"): (1, True),
     (4, 5, 8, "SGD with momentum"): (1, True),
     (2, 2, 8, "AdamW"): (1, False),
+    (9, 1, 1, "SGD"): (9, True),
+    (12, 2, 8, "SGD"): (1, False),
+    (39, 5, 8, "SGD with momentum"): (1, False),
 }
 
 

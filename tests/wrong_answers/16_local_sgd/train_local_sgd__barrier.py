@@ -1,0 +1,15 @@
+# Source: ranks that wait for each other
+# A barrier stands behind each update.
+def train_local_sgd(
+    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
+) -> None:
+    own = micro_batches[rank::world_size]
+    groups = [own[start : start + k] for start in range(0, len(own), k)]
+    for update, group in enumerate(groups, start=1):
+        for inputs, targets in group:
+            (F.mse_loss(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        dist.barrier()
+        optimizer.zero_grad()
+        if update % every == 0 or update == len(groups):
+            average(model)
