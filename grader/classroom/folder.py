@@ -81,7 +81,7 @@ def make_classroom(
     try:
         for name in FOLDERS:
             (classroom / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
+    except FileNotFoundError as error:  # although the folders above are made first: a place like /proc
         fault = f"{error.filename} cannot be made: {error.strerror}"
         raise ClassroomError(f"{fault}. Name a folder in a place that you may write to.") from None
     write_configuration(classroom)

@@ -194,15 +194,15 @@ def test_normalising_forgets_wording_and_keeps_meaning() -> None:
     assert normalised("def f(a):\n    return a.sum()") != normalised("def f(a):\n    return a.mean()")
 
 
-def test_a_week_of_test_runs_tries_one_answer_per_message_until_something_changes(banked: Path) -> None:
+def test_two_weeks_of_test_runs_try_one_answer_per_message_until_something_changes(banked: Path) -> None:
     whole = 4 * 8 + 4 * 3
     assert len(entries_to_try(banked, toy.STEM, 0)) == whole
-    wrong = [entry.path.name for entry in read_banks(banked, toy.STEM) if entry.kind == "wrong"][:8]
+    wrong = [entry.path.name for entry in read_banks(banked, toy.STEM) if entry.kind == "wrong"][:16]
     told = {f"code_{number}": name for number, name in enumerate(wrong)}
     write_record(banked, {toy.STEM: Validated(content_hash(banked, toy.STEM), told)})
-    week = [[entry.path.name for entry in entries_to_try(banked, toy.STEM, day)] for day in range(100, 107)]
-    assert sorted(name for names in week for name in names) == sorted(told.values())
-    assert [len(names) for names in week].count(1) == 6
+    days = [[entry.path.name for entry in entries_to_try(banked, toy.STEM, day)] for day in range(100, 114)]
+    assert sorted(name for names in days for name in names) == sorted(told.values())
+    assert [len(names) for names in days].count(1) == 12
     (banked / RIGHT / "add__way_0.py").write_text("# changed\n")
     assert len(entries_to_try(banked, toy.STEM, 0)) == whole
 
