@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import json
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -103,12 +104,14 @@ class Cluster:
     def _answer(self, text: str) -> str:
         submit = self._client.submit
         future = submit(run_text, text, self._facts, pure=False, retries=RETRIES, resources=self._resources)
+        is_done = threading.Event()  # distributed's own timed wait loses an answer that comes at its very end
+        future.add_done_callback(lambda _: is_done.set())
         try:
             while True:
                 if self._failure is not None:
                     raise self._failure
-                with contextlib.suppress(TimeoutError):
-                    return str(future.result(timeout=LOOK_SECONDS))
+                if is_done.wait(LOOK_SECONDS):
+                    return str(future.result())
                 self._require_workers()
         finally:
             future.release()
