@@ -97,16 +97,19 @@ def try_answers(
 
     Args:
         lesson: The lesson.
-        entries: The answers to try; exercises without any are tried solved and unsolved.
+        entries: The answers to try; exercises without any are left out, unless the whole lesson runs.
         processes: How many answers run at a time.
-        is_whole: Whether the whole lesson runs too, once per exercise with that exercise alone unsolved.
+        is_whole: Whether every exercise runs, and the whole lesson too, once with each exercise alone unsolved.
 
     Returns:
         Results and problems; a table is printed on the way.
     """
     results: list[Result] = []
     with ForkPool(processes, [cell.source for cell in lesson.cells if cell.kind == "code"]) as pool:
+        answered = {entry.exercise for entry in entries}
         for exercise in lesson.exercises:
+            if exercise not in answered and not is_whole:
+                continue
             answers = answers_to(lesson, exercise, entries)
             answers += [lesson_with_one_unsolved(lesson, exercise)] if is_whole else []
             runs = pool.run_all([answer.job for answer in answers])
