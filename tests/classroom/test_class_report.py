@@ -136,6 +136,14 @@ def test_time_of_work_is_added_up_to_the_first_pass() -> None:
     assert (is_first_passed(tried, "a"), is_first_passed(tried, "c")) == (False, None)
 
 
+def test_stub_that_was_checked_is_no_attempt() -> None:
+    validated = [Attempt("a", "unsolved", 5.0), Attempt("b", "unsolved", 1.0)]
+    assert is_first_passed([*validated, Attempt("a", "passed", 60.0)], "a")
+    assert is_first_passed(validated, "b") is None
+    check = lesson_figures(LESSON, [row_with("a", "")], {"a": [Attempt("check_double", "unsolved", 5.0)]}).checks[0]
+    assert (check.first_n, check.met) == (0, {})
+
+
 def test_record_of_attempts_is_read_with_tolerance_and_no_link_is_followed(tmp_path: Path) -> None:
     row = make_rows(1)[0]
     lines = [

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from grader.classroom.report import GRADED, MISSING, STOPPED, Row
-from grader.verdict import PASSED
+from grader.verdict import PASSED, UNRECOGNISED, UNSOLVED
 
 from .attempts import Attempt, is_first_passed, minutes_to_pass
 from .statistics import FEWEST, correlation, fisher_interval, quantile, upper_lower_discrimination
 
-UNRECOGNISED = "unrecognised"
 LARGEST_SHARE_UNRECOGNISED = 0.2
-NO_ANSWER = {"unsolved", "missing", "unreadable", "not_reached", "not_handed_in", "not_gradable", "grader_failed"}
+NO_ANSWER = {UNSOLVED, "missing", "unreadable", "not_reached", "not_handed_in", "not_gradable", "grader_failed"}
 Attempts = Mapping[str, Sequence[Attempt]]  # by student
 
 
@@ -120,7 +119,8 @@ def _check_figures(example: Mapping[str, Any], graded: Sequence[Row], attempts: 
     failed = [check for _, check in pairs if check["points"] < check["maximum"]]
     first = [passed for tried in attempts.values() if (passed := is_first_passed(tried, name)) is not None]
     minutes = [taken for tried in attempts.values() if (taken := minutes_to_pass(tried, name)) is not None]
-    met = Counter(code for tried in attempts.values() for code in {a.code for a in tried if a.check == name} - {PASSED})
+    mistakes = [{a.code for a in tried if a.check == name} - {PASSED, UNSOLVED} for tried in attempts.values()]
+    met = Counter(code for codes in mistakes for code in codes)
     return CheckFigures(
         check=name,
         part=str(example["part"]),

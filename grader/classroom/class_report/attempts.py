@@ -12,7 +12,7 @@ from typing import Any
 from grader.classroom.reading import Unreadable, read_plain_file
 from grader.classroom.report import Row
 from grader.units import MIB
-from grader.verdict import PASSED
+from grader.verdict import PASSED, UNSOLVED
 
 FILE = "attempts.jsonl"
 LARGEST_BYTES = 4 * MIB
@@ -68,8 +68,11 @@ def _seconds(value: Any) -> float | None:
 
 
 def is_first_passed(attempts: Sequence[Attempt], check: str) -> bool | None:
-    """Whether the first call of a check passed; None if it was never called."""
-    first = next((attempt for attempt in attempts if attempt.check == check), None)
+    """Whether the first answer to a check passed; None if there was none.
+
+    A call about the untouched stub is no attempt: Run All makes one, and so does nbgrader's Validate.
+    """
+    first = next((attempt for attempt in attempts if attempt.check == check and attempt.code != UNSOLVED), None)
     return None if first is None else first.code == PASSED
 
 

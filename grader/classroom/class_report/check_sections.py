@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.units import format_bytes
+from grader.verdict import UNRECOGNISED
 
-from .analysis import UNRECOGNISED, Item, LessonFigures
+from .analysis import Item, LessonFigures
 from .charts import bars, histogram, intervals
 from .page import NAME, NUMBER, TEXT, heading, paragraph, table
 from .statistics import FEWEST, counts_in_bins, quantile
