@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 POINTS = "points.csv"
 POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
 FOLDERS = ("source", "release", "submitted")
+BUILT = "build"  # git leaves out what lies there, as `make demo` does
 BuildMaster = Callable[[Path], NotebookNode]
+
+
+def repository() -> Path:
+    """Return the folder that the package lies in: the course's repository, if it was not installed without it."""
+    return Path(grader.__file__).resolve().parents[1]
 
 
 def lesson_sources() -> dict[str, Path]:
@@ -33,7 +39,7 @@ def lesson_sources() -> dict[str, Path]:
     Raises:
         ClassroomError: if the package was installed without the repository.
     """
-    folder = Path(grader.__file__).resolve().parents[1] / "solutions"
+    folder = repository() / "solutions"
     sources = {path.stem: path for path in sorted(folder.glob("[0-9][0-9]_*.py"))}
     if not sources:
         raise ClassroomError(
@@ -77,6 +83,8 @@ def make_classroom(
         raise ClassroomError(f"{classroom} is a file. Name a folder that is new, empty, or a classroom.")
     if classroom.is_dir() and any(classroom.iterdir()) and not (classroom / FILE).is_file():
         raise ClassroomError(f"{classroom} has files and is no classroom. Name a new folder.")
+    if not (classroom / FILE).is_file():
+        _require_outside(classroom)
     chosen = chosen_lessons(lessons, list(sources))
     try:
         for name in FOLDERS:
@@ -90,6 +98,15 @@ def make_classroom(
         write_text(master_path(classroom, lesson), _master_text(sources[lesson], build))
     bring_up_to_date(classroom)
     return added
+
+
+def _require_outside(classroom: Path) -> None:
+    above = (classroom.resolve(), *classroom.resolve().parents)
+    if repository() in above and repository() / BUILT not in above:
+        raise ClassroomError(
+            f"{classroom} lies in the course's repository, where a commit would take submissions and the secret of "
+            f"the class along. Name a folder elsewhere: python -m grader classroom {Path.home() / classroom.name}"
+        )
 
 
 def _master_text(source: Path, build: BuildMaster | None) -> str:

@@ -1,4 +1,4 @@
-"""The commands for what an instructor reads and decides: `report`, `export`, `roster`, `override`, `receive`."""
+"""The commands for what an instructor reads and decides: `report`, `export`, `roster`, `due`, `override`, `receive`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,24 @@ def register(
     export = subparsers.add_parser("export", help="write the marks for Canvas and Gradescope")
     roster = subparsers.add_parser("roster", help="say who is in the class, so that nobody is absent from the marks")
     roster.add_argument("--id", metavar="COLUMN", default="", help="the column that names the students' folders")
+    due = subparsers.add_parser("due", help="say when a lesson is due; without a lesson, list what is due when")
     receive = subparsers.add_parser("receive", help="record when submissions came in, without grading them")
     override = subparsers.add_parser("override", help="give the points of one check by hand")
     for parser, command in (
         (report, run_report),
         (export, run_export),
         (roster, run_roster),
+        (due, run_due),
         (receive, run_receive),
         (override, run_override),
     ):
         parser.add_argument("directory", metavar="DIR", type=Path)
         parser.set_defaults(func=told(command))
     roster.add_argument("file", metavar="FILE.csv", type=Path, help="a list of students, or Canvas' exported gradebook")
+    due.add_argument("lesson", metavar="LESSON", nargs="?", help='number or name, as "02"')
+    due.add_argument(
+        "time", metavar="TIME", nargs="?", help='as "2026-03-15 17:00+01:00", UTC without a zone; or never'
+    )
     for name in ("student", "lesson", "check"):
         override.add_argument(name, metavar=name.upper())
     override.add_argument("points", metavar="POINTS", type=float)
@@ -118,6 +124,22 @@ def _tell_strangers(classroom: Path) -> None:
             else "Add a line to roster.csv, or rename the folder"
         )
         print(f"not on the roster: {name} handed in work. {remedy}.")
+
+
+def run_due(args: argparse.Namespace) -> int:
+    """Set or list when lessons are due."""
+    from .due import NEVER, due_times, set_due
+    from .errors import ClassroomError
+
+    if args.lesson and not args.time:
+        raise ClassroomError(f'Say when {args.lesson} is due, as "2026-03-15 17:00+01:00", or: {NEVER}.')
+    if args.lesson:
+        set_due(args.directory, args.lesson, args.time)
+    for lesson, time in due_times(args.directory).items():
+        told = f"{time:%Y-%m-%d %H:%M} UTC, here {time.astimezone():%Y-%m-%d %H:%M}" if time else NEVER
+        print(f"{lesson}  due {told}")
+    print(f"Counts from the next grading on: python -m grader autograde {args.directory}")
+    return 0
 
 
 def run_receive(args: argparse.Namespace) -> int:

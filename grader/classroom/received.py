@@ -50,6 +50,6 @@ def parsed_time(text: str, where: str) -> datetime.datetime:
     """
     try:
         found = datetime.datetime.fromisoformat(text)
-    except ValueError:
+        return found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found
+    except (ValueError, OverflowError):
         raise ClassroomError(f"{where}: {text!r} is no time. Write it like 2026-03-15T17:00:00+00:00.") from None
-    return found.astimezone(datetime.UTC).replace(tzinfo=None) if found.tzinfo else found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import os
 import re
 import subprocess
@@ -25,7 +26,7 @@ from grader.classroom.late import PercentPerDay, find_extension, strange_extensi
 from grader.classroom.report import UNREADABLE, read_rows
 
 pytestmark = pytest.mark.slow
-DUE = "2026-03-15 17:00:00 UTC"
+DUE = "2026-03-15 18:00+01:00"
 
 
 @pytest.fixture
@@ -137,7 +138,7 @@ def choose_plugin(room: Path, name: str = "grader.classroom.late.PercentPerDay")
 
 
 def set_due_date(room: Path) -> None:
-    nbgrader(room, "db", "assignment", "add", LESSON, f"--duedate={DUE}")
+    assert main(["due", str(room), "07", DUE]) == 0
 
 
 def nbgrader(room: Path, *words: str) -> None:
@@ -194,7 +195,7 @@ def test_nbgraders_own_command_and_plugin_see_the_same_times(room: Path) -> None
     (room / "submitted" / "ada" / LESSON / "timestamp.txt").write_text("2026-03-01 00:00:00 UTC")
     with (room / "nbgrader_config.py").open("a") as file:
         file.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
-    set_due_date(room)
+    nbgrader(room, "db", "assignment", "add", LESSON, "--duedate=2026-03-15 17:00:00 UTC")
     receive_at(room, {"ada": "2026-03-15T17:00:01+00:00", "bob": "2026-03-15T17:00:00+00:00"})
     nbgrader(room, "autograde", LESSON)
     with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
@@ -204,6 +205,34 @@ def test_nbgraders_own_command_and_plugin_see_the_same_times(room: Path) -> None
     assert graded_for_formgrader(room) == {"ada", "bob"}
     hand_in(room, "ada", solved(release_of(room)))
     assert graded_for_formgrader(room) == {"bob"}
+
+
+def test_due_dates_are_set_listed_and_taken_back(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    set_due_date(room)
+    assert f"{LESSON}  due 2026-03-15 17:00 UTC" in capsys.readouterr().out
+    with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
+        assert book.find_assignment(LESSON).duedate == datetime.datetime(2026, 3, 15, 17)
+    assert main(["due", str(room), LESSON, "never"]) == 0
+    assert main(["due", str(room)]) == 0
+    assert capsys.readouterr().out.count(f"{LESSON}  due never") == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("07", "next Friday"), f"{LESSON}: 'next Friday' is no time. Write it like 2026-03-15T17:00:00+00:00."),
+        (("07", "0001-01-01T00:00+14:00"), "is no time"),
+        (("09", "2026-03-15"), f"There is no lesson '09'. There are: {LESSON}."),
+        (("07",), "Say when 07 is due"),
+    ],
+)
+def test_due_date_that_cannot_be_is_refused(
+    graded_pair: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["due", str(graded_pair), *words]) == 2
+    assert message in capsys.readouterr().err
+    with Gradebook(f"sqlite:///{graded_pair}/gradebook.db") as book:
+        assert [(found.name, found.duedate) for found in book.assignments] == [(LESSON, None)]
 
 
 def test_late_work_costs_nothing_unless_a_plugin_is_chosen(room: Path) -> None:

@@ -61,6 +61,15 @@ def test_place_that_nobody_can_write_to_is_told(capsys: pytest.CaptureFixture[st
     assert "/proc/spring cannot be made: No such file or directory. Name a folder" in capsys.readouterr().err
 
 
+def test_classroom_in_the_repository_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder.repository())
+    assert main(["classroom", "spring", "--lessons", "04"]) == 2
+    assert "spring lies in the course's repository" in capsys.readouterr().err
+    assert not Path("spring").exists()
+
+
 def test_folder_in_place_of_a_file_is_told(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "marks.csv").mkdir()
     hand_in(room, "bob", "{")

@@ -1,0 +1,47 @@
+"""When lessons are due: kept in nbgrader's gradebook, where formgrader shows and sets the same times."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+from .errors import told_errors
+from .folder import chosen_lessons, open_course
+from .master import lessons_of
+from .received import parsed_time
+from .storage import only_run
+
+NEVER = "never"
+
+
+def due_times(classroom: Path) -> dict[str, datetime.datetime | None]:
+    """Return when each lesson of a classroom is due, in UTC; None for one that never is."""
+    from nbgrader.api import Gradebook
+
+    url = open_course(classroom).directory("*").db_url
+    with told_errors(classroom), Gradebook(url) as book:
+        times = {found.name: found.duedate for found in book.assignments}
+    due = {lesson: times.get(lesson) for lesson in lessons_of(classroom)}
+    return {lesson: time and time.replace(tzinfo=datetime.UTC) for lesson, time in due.items()}
+
+
+def set_due(classroom: Path, lesson: str, text: str) -> None:
+    """Set when a lesson is due.
+
+    Args:
+        classroom: The folder.
+        lesson: The lesson's name or number. `nbgrader db assignment add` would add one that there is not.
+        text: A time by ISO 8601, UTC where it names no zone; or "never".
+
+    Raises:
+        ClassroomError: if there is no such lesson or time, or the gradebook cannot be written.
+    """
+    from nbgrader.api import Gradebook
+
+    course = open_course(classroom)
+    lesson = chosen_lessons([lesson], lessons_of(classroom))[0]
+    time = None if text == NEVER else parsed_time(text, lesson)
+    with only_run(classroom):
+        course.check_gradebook()
+        with told_errors(classroom), Gradebook(course.directory("*").db_url) as book:
+            book.update_or_create_assignment(lesson, duedate=time)
