@@ -1,4 +1,4 @@
-"""Numbers on the command line, refused before anything is done with them."""
+"""Numbers on the command line: refused before anything is done with them, and told."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ def at_least_one(text: str) -> int:
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, such as "1 student" or "2 students"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def port(text: str) -> int:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.command_line import count
+
 from .answers import answers_to, lesson_with_one_unsolved
 from .banks import WRONG, Entry, bank_problems, read_banks
 from .errors import Problem
@@ -56,16 +58,12 @@ def validate(root: Path, lessons: Sequence[str], *, processes: int = 2) -> int:
     print_problems(problems)
     answers = sum(len(report.results) for report in reports)
     seconds = time.monotonic() - start_seconds
-    counts = (_count(len(reports), "lesson"), _count(answers, "answer"), _count(len(problems), "problem"))
+    counts = (count(len(reports), "lesson"), count(answers, "answer"), count(len(problems), "problem"))
     print(f"validate: {', '.join(counts)}, {seconds:.0f} s")
     whole = [report for report in reports if not report.problems]
     if whole:
         write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_message()) for r in whole})
     return int(bool(problems))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def validate_lesson(root: Path, source: Path, *, processes: int = 2) -> LessonReport:

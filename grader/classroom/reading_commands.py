@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grader.command_line import count
+
 if TYPE_CHECKING:
     from .roster import Student
 
@@ -61,8 +63,8 @@ def run_export(args: argparse.Namespace) -> int:
     from .exports import CANVAS_FILE, GRADESCOPE, export_marks
 
     read_configuration(args.directory)
-    count, left_blank = export_marks(args.directory)
-    print(f"{count} students")
+    students, left_blank = export_marks(args.directory)
+    print(count(students, "student"))
     print(f"canvas      {args.directory / CANVAS_FILE}")
     print(f"gradescope  {args.directory / GRADESCOPE}/STUDENT/LESSON/results.json")
     for line in left_blank:
@@ -88,7 +90,7 @@ def run_roster(args: argparse.Namespace) -> int:
         rows = read_rows(args.directory)
         if rows:
             write_marks(args.directory, rows)
-    print(f"{len(students)} students on the roster: {args.directory / 'roster.csv'}")
+    print(f"{count(len(students), 'student')} on the roster: {args.directory / 'roster.csv'}")
     missing = [row for row in class_rows(args.directory) if row.status == MISSING] if rows else []
     for lesson in sorted({row.lesson for row in missing}):
         names = [row.student for row in missing if row.lesson == lesson]
@@ -156,7 +158,7 @@ def run_receive(args: argparse.Namespace) -> int:
         submitted = args.directory / "submitted"
         found = [sub for lesson in lessons_of(args.directory) for sub in find_submissions(submitted, lesson)]
         after = len(stamp(args.directory, found))
-    print(f"{len(found)} submissions, {after - before} new: {args.directory / FILE}")
+    print(f"{count(len(found), 'submission')}, {after - before} new: {args.directory / FILE}")
     return 0
 
 

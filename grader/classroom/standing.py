@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .configuration import FILE, read_configuration
 from .counted import Parts, counted_parts
@@ -14,6 +14,9 @@ from .received import received_times
 from .report import FAILED, Row
 from .scoring import NOT_GRADABLE
 from .storage import one_line
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
 
 BY_HAND = "points by hand: "  # what a comment says of an override, between the check and the reason
 NO_REASON = "given in formgrader"
@@ -120,10 +123,13 @@ def read_gradebook(classroom: Path) -> Standing:
     url = gradebook_url(classroom)
     if not url:
         return Standing()
-    from nbgrader.api import Gradebook
+    from sqlalchemy import create_engine
+    from sqlalchemy.orm import Session
+    from sqlalchemy.pool import NullPool
 
-    with told_errors(classroom), Gradebook(url) as book:
-        return Standing(_points(book), _comments(book), _late(book))
+    # nbgrader's own Gradebook writes when it is opened, and leaves a connection behind where it cannot
+    with told_errors(classroom), Session(create_engine(url, poolclass=NullPool)) as session:
+        return Standing(_points(session), _comments(session), _late(session))
 
 
 def gradebook_url(classroom: Path) -> str:
@@ -133,28 +139,28 @@ def gradebook_url(classroom: Path) -> str:
     return str(configured["db_url"]) if "db_url" in configured else f"sqlite:///{path}" if path.exists() else ""
 
 
-def _points(book: Any) -> dict[Key, tuple[float | None, float | None, float | None]]:
+def _points(session: Session) -> dict[Key, tuple[float | None, float | None, float | None]]:
     from nbgrader.api import Grade
 
-    query = _of_submissions(book, Grade, Grade.auto_score, Grade.manual_score, Grade.extra_credit)
+    query = _of_submissions(session, Grade, Grade.auto_score, Grade.manual_score, Grade.extra_credit)
     return {
         (student, lesson, name): (automatic, manual, extra) for student, lesson, name, automatic, manual, extra in query
     }
 
 
-def _comments(book: Any) -> dict[Key, str]:
+def _comments(session: Session) -> dict[Key, str]:
     from nbgrader.api import Comment
 
-    query = _of_submissions(book, Comment, Comment.manual_comment).filter(Comment.manual_comment.isnot(None))
+    query = _of_submissions(session, Comment, Comment.manual_comment).filter(Comment.manual_comment.isnot(None))
     return {(student, lesson, name): text for student, lesson, name, text in query}
 
 
-def _of_submissions(book: Any, table: Any, *columns: Any) -> Any:
+def _of_submissions(session: Session, table: Any, *columns: Any) -> Any:
     """Select student, lesson, cell and these columns of the notebooks that are named like their lesson."""
     from nbgrader.api import Assignment, BaseCell, Notebook, SubmittedAssignment, SubmittedNotebook
 
     return (
-        book.db.query(SubmittedAssignment.student_id, Assignment.name, BaseCell.name, *columns)
+        session.query(SubmittedAssignment.student_id, Assignment.name, BaseCell.name, *columns)
         .select_from(table)
         .join(BaseCell, table.cell_id == BaseCell.id)
         .join(SubmittedNotebook, table.notebook_id == SubmittedNotebook.id)
@@ -165,11 +171,11 @@ def _of_submissions(book: Any, table: Any, *columns: Any) -> Any:
     )
 
 
-def _late(book: Any) -> dict[tuple[str, str], tuple[float, float]]:
+def _late(session: Session) -> dict[tuple[str, str], tuple[float, float]]:
     from nbgrader.api import Assignment, SubmittedAssignment, SubmittedNotebook
 
     query = (
-        book.db.query(SubmittedAssignment, SubmittedNotebook.late_submission_penalty)
+        session.query(SubmittedAssignment, SubmittedNotebook.late_submission_penalty)
         .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
         .join(Assignment, SubmittedAssignment.assignment_id == Assignment.id)
         .filter(Assignment.duedate.isnot(None), SubmittedAssignment.timestamp.isnot(None))
