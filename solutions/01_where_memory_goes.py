@@ -182,7 +182,7 @@ draw_timelines(peaks, title="One training step, 16 blocks")
 # In words: *the peak is the state of the model plus the larger of two guests, activations or gradients.*
 #
 # **Names.** *Peak memory*; on CUDA `torch.cuda.max_memory_allocated`. Activations that autograd keeps are *saved
-# tensors*. One *MiB* is 2**20 bytes. A *MB* is 10**6, and many tools print MiB under that name.
+# tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
 
 # %% [markdown]
 # **Modify.** Change `batch` in the next cell. Before you run it: does a batch of 128 rows lower the peak of 32 rows,

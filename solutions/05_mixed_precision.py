@@ -70,9 +70,9 @@ for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (
 # %% [markdown]
 # More than half of the gradient is zero. There is no error: a number that is too small just becomes 0.
 #
-# A scale of 2**16 brings nearly all of it back. A scale of 2**26 is too much: numbers above 65,504 become inf, and what
-# is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays with
-# precision.
+# A scale of `2**16` brings nearly all of it back. A scale of `2**26` is too much: numbers above 65,504 become inf, and
+# what is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays
+# with precision.
 #
 # The picture sorts the gradients by size. Left of 2**-24, fp16 has nothing; what is just below rounds up to it. The
 # scale moves everything 16 places to the right.

@@ -24,6 +24,7 @@ from grader.authoring.header import SET_UP_TITLE
 from grader.authoring.lesson import Lesson, build_master, read_lesson
 from grader.authoring.notebook import clear_solutions
 from grader.authoring.release import select_sources
+from grader.authoring.source import BEGIN, END
 from grader.authoring.validated import content_hash
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +32,7 @@ HERE = Path(__file__).parent
 BUILD = ROOT / "build" / "site"
 PAGES, RUNS, HTML = BUILD / "pages", BUILD / "runs", BUILD / "html"
 SIDE_BY_SIDE = 2  # lessons that run at once
+SOLVED_NOTE = "*What stands below an exercise was printed with its answer, which is folded.*"
 # Where a page of the repository stands on the site.
 MOVED = (
     (re.compile(r"\]\(course/(\w+)\.ipynb\)"), r"](lessons/\1.ipynb)"),
@@ -89,13 +91,16 @@ def executed_lesson(source: Path) -> NotebookNode:
 
 
 def as_page(notebook: NotebookNode) -> NotebookNode:
-    """Fold each answer below the stub that a student gets, and leave out the set-up for Colab."""
+    """Fold each answer below the stub that a student gets, say so, and leave out the set-up for Colab."""
     cells = []
+    title = next(cell for cell in notebook.cells if cell.source.startswith("# "))
+    title.source += f"\n\n{SOLVED_NOTE}"
     for cell, stub in zip(notebook.cells, clear_solutions(notebook).cells, strict=True):
         if cell.source.startswith(SET_UP_TITLE):
             continue
         if cell.metadata.get("nbgrader", {}).get("solution"):
             cells.append(nbformat.v4.new_markdown_cell(f"```python\n{stub.source}\n```"))
+            cell.source = "\n".join(line for line in cell.source.split("\n") if BEGIN not in line and END not in line)
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-input"]
         if alternative := alternative_text(cell):
             cell.metadata["mystnb"] = {"image": {"alt": alternative}}

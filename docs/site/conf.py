@@ -14,7 +14,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_co
 html_theme = "furo"
 html_title = "Lean Training"
 html_static_path = ["static"]
-html_css_files = ["wide.css"]
+html_css_files = ["reading.css"]
+html_js_files = ["keyboard.js"]
 html_theme_options = {
     "source_repository": f"https://github.com/{_address.repository}/",
     "source_branch": _address.branch,
@@ -23,6 +24,10 @@ html_theme_options = {
 }
 html_show_sourcelink = False
 html_copy_source = False
+
+highlight_language = "none"  # shell, tables and messages; code cells name their language
+default_role = "code"  # docstrings put code in single backticks
+pygments_dark_style = "github-dark"  # the theme's own underlines modules as if they were links
 
 nb_execution_mode = "off"  # build.py runs the lessons, and keeps what they printed until one changes
 nb_code_prompt_show = "Show solution"

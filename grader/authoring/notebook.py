@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -66,6 +67,17 @@ def identity_line(cell: SourceCell) -> str:
     return ""
 
 
+def _unfolded_as_markdown(text: str) -> str:
+    """Surround what is folded by empty lines: without them it is HTML, where Markdown stands as it was typed."""
+    text = re.sub(r"(<summary>)(.*?)(</summary>)\s*", _summary, text, flags=re.DOTALL)
+    return re.sub(r"\s*</details>", "\n\n</details>", text)
+
+
+def _summary(found: re.Match[str]) -> str:
+    begin, words, end = found.groups()
+    return begin + re.sub(r"`([^`]*)`", r"<code>\1</code>", words) + end + "\n\n"  # always HTML
+
+
 def _build_cell(cell: SourceCell, cell_id: str) -> NotebookNode:
     new_cell = nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
     metadata: dict[str, Any] = {}
@@ -75,7 +87,8 @@ def _build_cell(cell: SourceCell, cell_id: str) -> NotebookNode:
     tags = [tag for tag in cell.tags if tag in KEPT_TAGS]
     if tags:
         metadata["tags"] = tags
-    return new_cell(source=identity_line(cell) + cell.source, id=cell_id, metadata=metadata)
+    text = cell.source if cell.kind == "code" else _unfolded_as_markdown(cell.source)
+    return new_cell(source=identity_line(cell) + text, id=cell_id, metadata=metadata)
 
 
 def _nbgrader_metadata(cell: SourceCell, cell_id: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ HTML = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:\s[^<>]*)?/?>")
 CODE_SPAN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
 FIGURE = re.compile(r"!\[([^\]]*)\]\(")
 LINK = re.compile(r"\]\([^)]*\)|^\[[^\]]+\]: \S+$", re.MULTILINE)
+POWER = re.compile(r"\w\*\*\w")  # two of them in a paragraph are the begin and the end of bold type
 WORD = re.compile(r"\S*\w\S*")
 
 Fault = tuple[int, str, str]  # line, fault, remedy
@@ -65,6 +66,9 @@ def _text_faults(cell: SourceCell) -> Iterator[Fault]:
     for tag in HTML.findall(prose):
         if tag.lower() not in HTML_TAGS:
             yield cell.line_of(f"<{tag}"), f"HTML tag <{tag}>", "Write Markdown; only details, summary and br are HTML"
+    for paragraph in prose.split("\n\n"):
+        if len(powers := POWER.findall(paragraph)) > 1:
+            yield cell.line_of(powers[0]), "powers that Markdown takes for bold type", "Put each into backticks"
     for figure in FIGURE.finditer(prose):
         if not figure.group(1).strip():
             yield cell.line_of(figure.group(0)), "a figure without alt text", "Say in the brackets what it shows"

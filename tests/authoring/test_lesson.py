@@ -6,6 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import toy
+from markdown_it import MarkdownIt
 from nbformat.notebooknode import NotebookNode
 from nbgrader.utils import compute_checksum
 
@@ -70,6 +71,15 @@ def test_the_header_opens_colab_and_installs_nothing_but_the_package(
     assert "git+https://github.com/someone/course@main" in set_up.source
     exec(set_up.source, {})
     assert capfd.readouterr() == ("", "")
+
+
+def test_what_is_folded_is_markdown(source: Path) -> None:
+    fold = "# <details><summary>Why `add`?</summary>\n# See `double` in [the docs][docs].\n# </details>\n#\n# [docs]: https://x.org"
+    source.write_text(toy.LESSON.replace("# You will", f"{fold}\n#\n# You will"))
+    (cell,) = [cell for cell in build_release(source).cells if "Why" in cell.source]
+    html = MarkdownIt().render(cell.source)
+    assert "<summary>Why <code>add</code>?</summary>" in html
+    assert '<p>See <code>double</code> in <a href="https://x.org">the docs</a>.</p>\n</details>' in html
 
 
 def test_a_notebook_has_no_outputs_and_no_leftover_metadata(source: Path) -> None:

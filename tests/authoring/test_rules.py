@@ -125,6 +125,7 @@ STYLE = {
     "long code": ("look(add, 3, 4)", "look(add, 3, 4)\n" * 21, "a code cell of 21 lines"),
     "long answer": ("    return 2 * number", "    number += 1\n" * 15 + "    return number", "an answer of 16 lines"),
     "HTML": ("# You will", '# <img src="x.png"> You will', "HTML tag <img>"),
+    "bold powers": ("# You will", "# 2**16 and 2**26. You will", "powers that Markdown takes for bold type"),
     "alt text": ("# You will", "# ![](x.png) You will", "a figure without alt text"),
     "open hint": (
         "<details><summary>Hint</summary>Count on your fingers.</details>",
