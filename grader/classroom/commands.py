@@ -119,7 +119,7 @@ def run_autograde(args: argparse.Namespace) -> int:
             settings=given,
             is_again=args.again,
             with_feedback=not args.no_feedback,
-            say=_print_row,
+            say=_printer(),
         )
     for line in grading.left_out:
         print(f"left out: {line}")
@@ -169,9 +169,18 @@ def _changes_told(changes: list[str]) -> list[str]:
     return ["Changed since the last grading, of the same submissions:", *changes, ""] if changes else []
 
 
-def _print_row(row: Row, progress: str, changes: list[str]) -> None:
+def _printer() -> Callable[[Row, str, list[str]], None]:
+    """Return what prints each row, below the name of its lesson."""
     from .report import row_lines
 
-    head, *more = row_lines(row)
-    told = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
-    print("\n".join([f"{head}   {progress}", *more, *told]), flush=True)
+    last = ""
+
+    def print_row(row: Row, progress: str, changes: list[str]) -> None:
+        nonlocal last
+        heading = [] if row.lesson == last else [row.lesson]
+        last = row.lesson
+        head, *more = row_lines(row)
+        told = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
+        print("\n".join([*heading, f"{head}   {progress}", *more, *told]), flush=True)
+
+    return print_row

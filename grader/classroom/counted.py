@@ -35,7 +35,10 @@ def counted_parts(classroom: Path) -> Parts:
     header, lines = read_table(path)
     require_columns(path, header, ("lesson", "check", "counts"))
     for line in lines:
-        lesson = chosen_lessons([line.get("lesson", "")], list(checks))[0]
+        try:
+            lesson = chosen_lessons([line.get("lesson", "")], list(checks))[0]
+        except ClassroomError as error:
+            raise ClassroomError(f"{path}: {error}") from None
         part = _part(path, line.get("counts", ""))
         for check in _named(path, line.get("check", ""), lesson, checks[lesson]):
             parts[lesson, check.name] = part

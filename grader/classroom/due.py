@@ -5,13 +5,14 @@ from __future__ import annotations
 import datetime
 from pathlib import Path
 
-from .errors import told_errors
+from .errors import ClassroomError, told_errors
 from .folder import chosen_lessons, open_course
 from .master import lessons_of
 from .received import parsed_time
 from .storage import only_run
 
 NEVER = "never"
+FIRST_YEAR = 2000  # an earlier one is a slip of the pen
 
 
 def due_times(classroom: Path) -> dict[str, datetime.datetime | None]:
@@ -31,7 +32,7 @@ def set_due(classroom: Path, lesson: str, text: str) -> None:
     Args:
         classroom: The folder.
         lesson: The lesson's name or number. `nbgrader db assignment add` would add one that there is not.
-        text: A time by ISO 8601, UTC where it names no zone; or "never".
+        text: A day and a time by ISO 8601, UTC where they name no zone; or "never".
 
     Raises:
         ClassroomError: if there is no such lesson or time, or the gradebook cannot be written.
@@ -40,8 +41,17 @@ def set_due(classroom: Path, lesson: str, text: str) -> None:
 
     course = open_course(classroom)
     lesson = chosen_lessons([lesson], lessons_of(classroom))[0]
-    time = None if text == NEVER else parsed_time(text, lesson)
+    time = None if text.lower() == NEVER else _time(text, lesson)
     with only_run(classroom):
         course.check_gradebook()
         with told_errors(classroom), Gradebook(course.directory("*").db_url) as book:
             book.update_or_create_assignment(lesson, duedate=time)
+
+
+def _time(text: str, lesson: str) -> datetime.datetime:
+    if ":" not in text:  # a day alone would be its first moment
+        raise ClassroomError(f'Say on which day and at what time {lesson} is due, as "2026-03-15 17:00", or: {NEVER}.')
+    time = parsed_time(text, lesson)
+    if time.year < FIRST_YEAR:
+        raise ClassroomError(f"{lesson}: {text!r} lies in the year {time.year}. Is that meant?")
+    return time

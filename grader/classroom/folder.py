@@ -57,7 +57,8 @@ def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
     """
     chosen = []
     for name in asked:
-        found = [lesson for lesson in known if lesson == name or lesson.split("_")[0] == name]
+        number = name.zfill(2)  # a spreadsheet makes 2 of 02
+        found = [lesson for lesson in known if lesson == name or lesson.split("_")[0] == number]
         if not found:
             raise ClassroomError(f"There is no lesson {name!r}. There are: {', '.join(known) or 'none'}.")
         chosen += found

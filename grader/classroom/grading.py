@@ -17,7 +17,7 @@ from .execution import CannotRun
 from .folder import bring_up_to_date, chosen_lessons
 from .gradebook import STAGED, Course
 from .intake import find_submissions, left_out
-from .late import strange_extensions
+from .late import EXTENSIONS, read_extensions, strange_extensions
 from .master import checks_of, lessons_of, master_path, read_notebook
 from .progress import Progress
 from .received import stamp
@@ -117,6 +117,7 @@ def _grade(
     classroom = course.classroom
     submitted = classroom / "submitted"
     earlier = read_rows(classroom)
+    read_extensions(classroom / EXTENSIONS)  # a damaged table stops before the class is graded, not in the middle of it
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]

@@ -75,6 +75,13 @@ def left_out(submitted: Path, lessons: list[str]) -> list[str]:
             lines.append(
                 f"submitted/{folder.name}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}."
             )
+            continue
+        for place in [] if folder.is_symlink() else _folders(folder):
+            if place.name not in lessons and not place.name.startswith(".") and _notebooks(place):
+                lines.append(
+                    f"submitted/{folder.name}/{place.name}: no lesson of this classroom is called so, and its notebook "
+                    "was not graded. Give the folder the lesson's name."
+                )
     return lines
 
 

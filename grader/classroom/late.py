@@ -52,27 +52,41 @@ class StampReceived(ClassroomStep):
 
 
 def find_extension(path: Path, student: str, lesson: str) -> datetime.timedelta | None:
-    """Return what `extensions.csv` grants: days, for a lesson by name or number.
+    """Return what `extensions.csv` grants a student for a lesson."""
+    return read_extensions(path).get((student, lesson))
+
+
+def read_extensions(path: Path) -> dict[tuple[str, str], datetime.timedelta]:
+    """Return what `extensions.csv` grants, by student and lesson: days, for a lesson by name or number.
 
     Raises:
-        ClassroomError: if the table was damaged, or names a lesson that there is not.
+        ClassroomError: if the table was damaged, names a lesson that there is not, or says two things.
     """
+    if not path.exists():
+        return {}
     header, lines = read_table(path)
     require_columns(path, header, ("student", "lesson", "days"))
-    known = lessons_of(path.parent)
+    known, found = lessons_of(path.parent), {}
     for line in lines:
+        student, days = line["student"], line.get("days", "")
         try:
-            chosen_lessons([line.get("lesson", "")], known)
+            lesson = chosen_lessons([line.get("lesson", "")], known)[0]
         except ClassroomError as error:
-            raise ClassroomError(f"{path}, {line.get('student', '')}: {error}") from None
-        if line["student"] == student and line.get("lesson", "") in (lesson, lesson.split("_")[0]):
-            try:
-                return datetime.timedelta(days=float(line.get("days", "")))
-            except (ValueError, OverflowError):
-                raise ClassroomError(
-                    f"{path}, {student}: {line.get('days', '')!r} is no number of days. Write it like 2."
-                ) from None
-    return None
+            raise ClassroomError(f"{path}, {student}: {error}") from None
+        if (student, lesson) in found:
+            raise ClassroomError(f"{path}, {student}: two lines for {lesson}. Leave one of them.")
+        found[student, lesson] = _days(days, f"{path}, {student}")
+    return found
+
+
+def _days(text: str, where: str) -> datetime.timedelta:
+    try:
+        granted = datetime.timedelta(days=float(text))
+    except (ValueError, OverflowError):
+        granted = datetime.timedelta(days=-1)
+    if granted < datetime.timedelta():
+        raise ClassroomError(f"{where}: {text!r} is no number of days. Write it like 2.")
+    return granted
 
 
 def strange_extensions(classroom: Path) -> list[str]:

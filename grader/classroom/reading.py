@@ -76,7 +76,7 @@ def parse_cells(content: bytes) -> tuple[LearnerCell, ...]:
         Unreadable: if the bytes are no notebook.
     """
     if not content.strip():
-        raise Unreadable("the file is empty: the upload did not work. Ask for it again.")
+        raise Unreadable("the file is empty: the upload did not work. It has to be handed in again.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -101,7 +101,9 @@ def _parse_json(text: str) -> Any:
             raise Unreadable(reason) from None
         is_at_end = getattr(error, "pos", 0) >= len(text.rstrip()) - 1 or "Unterminated string" in str(error)
         if text.lstrip().startswith("{") and is_at_end:
-            raise Unreadable("the file stops in the middle: the upload was cut off. Ask for it again.") from None
+            raise Unreadable(
+                "the file stops in the middle: the upload was cut off. It has to be handed in again."
+            ) from None
         raise Unreadable("the file holds no notebook, whatever its name says. Ask for the .ipynb again.") from None
 
 

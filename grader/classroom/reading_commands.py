@@ -12,6 +12,7 @@ from grader.command_line import count
 if TYPE_CHECKING:
     from .roster import Student
 
+MOST_NAMES = 20  # on one line
 Command = Callable[[argparse.Namespace], int]
 
 
@@ -39,7 +40,7 @@ def register(
     roster.add_argument("file", metavar="FILE.csv", type=Path, help="a list of students, or Canvas' exported gradebook")
     due.add_argument("lesson", metavar="LESSON", nargs="?", help='number or name, as "02"')
     due.add_argument(
-        "time", metavar="TIME", nargs="?", help='as "2026-03-15 17:00+01:00", UTC without a zone; or never'
+        "time", metavar="TIME", nargs="*", help='as "2026-03-15 17:00+01:00", UTC without a zone; or never'
     )
     for name in ("student", "lesson", "check"):
         override.add_argument(name, metavar=name.upper())
@@ -78,25 +79,33 @@ def run_roster(args: argparse.Namespace) -> int:
     from .configuration import read_configuration
     from .marks import class_rows, write_marks
     from .report import MISSING, read_rows
-    from .roster import students_in, write_roster
+    from .roster import read_roster, students_in, with_canvas_ids, write_roster
     from .standing import gradebook_url
     from .storage import only_run
 
     read_configuration(args.directory)
     students = students_in(args.file, args.id)
     with only_run(args.directory):
+        before = read_roster(args.directory)
+        students = with_canvas_ids(students, before)
         write_roster(args.directory, students.values())
         _name_in_gradebook(gradebook_url(args.directory), students)
         rows = read_rows(args.directory)
         if rows:
             write_marks(args.directory, rows)
     print(f"{count(len(students), 'student')} on the roster: {args.directory / 'roster.csv'}")
+    if gone := sorted(set(before) - set(students)):
+        print(f"no longer on the roster: {_listed(gone)}")
     missing = [row for row in class_rows(args.directory) if row.status == MISSING] if rows else []
     for lesson in sorted({row.lesson for row in missing}):
         names = [row.student for row in missing if row.lesson == lesson]
-        print(f"{lesson}: {len(names)} handed in nothing: {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}")
+        print(f"{lesson}: {len(names)} handed in nothing: {_listed(names)}")
     _tell_strangers(args.directory)
     return 0
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:MOST_NAMES]) + (" ..." if len(names) > MOST_NAMES else "")
 
 
 def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
@@ -115,28 +124,25 @@ def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
 
 def _tell_strangers(classroom: Path) -> None:
     from .report import read_rows
-    from .roster import column_of, read_roster, strangers
+    from .roster import by_another_number, read_roster, strangers
 
-    roster = read_roster(classroom)
-    for name in strangers(read_rows(classroom), roster):
-        column = column_of(name, roster)
-        remedy = (
-            f"Import the list again with --id '{column}'"
-            if column
-            else "Add a line to roster.csv, or rename the folder"
-        )
+    roster, rows = read_roster(classroom), read_rows(classroom)
+    is_mixed = any(row.student in roster for row in rows)  # another column would lose these
+    for name in strangers(rows, roster):
+        column, student = by_another_number(name, roster)
+        remedy = "Add a line to roster.csv, or rename the folder"
+        if column:
+            renamed = f"By {column} this is {student}: rename the folder to that"
+            remedy = renamed if is_mixed else f"Import the list again with --id '{column}'"
         print(f"not on the roster: {name} handed in work. {remedy}.")
 
 
 def run_due(args: argparse.Namespace) -> int:
     """Set or list when lessons are due."""
     from .due import NEVER, due_times, set_due
-    from .errors import ClassroomError
 
-    if args.lesson and not args.time:
-        raise ClassroomError(f'Say when {args.lesson} is due, as "2026-03-15 17:00+01:00", or: {NEVER}.')
     if args.lesson:
-        set_due(args.directory, args.lesson, args.time)
+        set_due(args.directory, args.lesson, " ".join(args.time))
     for lesson, time in due_times(args.directory).items():
         told = f"{time:%Y-%m-%d %H:%M} UTC, here {time.astimezone():%Y-%m-%d %H:%M}" if time else NEVER
         print(f"{lesson}  due {told}")

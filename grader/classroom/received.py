@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from .storage import write_table
 from .tables import read_table, require_columns
 
 FILE = "received.csv"
+DIGEST = re.compile(r"([0-9a-f]{64})?")  # none where nothing could be read
 HEADER = ("student", "lesson", "digest", "received")
 Times = dict[tuple[str, str, str], str]  # (student, lesson, digest of the bytes) -> UTC, as text
 
@@ -28,7 +30,15 @@ def received_times(classroom: Path) -> Times:
         return {(row.student, row.lesson, row.digest): row.received for row in read_rows(classroom) if row.received}
     header, lines = read_table(path)
     require_columns(path, header, HEADER)
-    return {(line["student"], line["lesson"], line.get("digest", "")): line.get("received", "") for line in lines}
+    for line in lines:
+        where = f"{path}, {line['student']}"
+        parsed_time(line.get("received", ""), where)
+        if not DIGEST.fullmatch(line.get("digest", "")):
+            raise ClassroomError(
+                f"{where}: {line.get('digest', '')!r} is no digest of a file: did a spreadsheet change it? Restore the "
+                "table, or delete the line; what was handed in then counts as received when it is next seen."
+            )
+    return {(line["student"], line["lesson"], line.get("digest", "")): line["received"] for line in lines}
 
 
 def stamp(classroom: Path, submissions: Iterable[Submission]) -> Times:

@@ -165,10 +165,21 @@ def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
         count,
         *([f"sandbox   {', '.join(levels)}"] if levels else []),
         *_absent_lines(rows, classroom),
+        *_late_lines(rows, classroom),
         f"marks     {classroom / 'marks.csv'}",
         f"report    {classroom / 'report.html'}",
         f"data      {classroom / 'grading.json'}",
         f"feedback  {classroom / 'feedback'}",
+    ]
+
+
+def _late_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
+    """Return what late work costs: the rows above are shown before penalties are taken off."""
+    graded = {(row.student, row.lesson) for row in rows}
+    return [
+        f"late: {row.student}, {row.lesson}: {row.core_penalty:g} points off, which leaves {row.mark_percent:.1f} %"
+        for row in read_rows(classroom)
+        if row.core_penalty and (row.student, row.lesson) in graded
     ]
 
 

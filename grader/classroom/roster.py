@@ -97,18 +97,30 @@ def write_roster(classroom: Path, students: Iterable[Student]) -> None:
     write_table(classroom / FILE, HEADER, rows)
 
 
+def with_canvas_ids(students: Mapping[str, Student], before: Mapping[str, Student]) -> dict[str, Student]:
+    """Return students with what Canvas' list said of them before, where the new list says nothing of it."""
+    names = ("canvas_id", "sis_user_id", "sis_login_id", "section")
+    return {
+        key: replace(one, **{name: getattr(one, name) or getattr(before[key], name) for name in names})
+        if key in before
+        else one
+        for key, one in students.items()
+    }
+
+
 def strangers(rows: Iterable[Row], roster: Mapping[str, Student]) -> list[str]:
     """Return the students who handed in something and are not on the roster; none where there is no roster."""
     return sorted({row.student for row in rows} - set(roster)) if roster else []
 
 
-def column_of(folder: str, roster: Mapping[str, Student]) -> str:
-    """Return the column of Canvas' gradebook that names a student by this folder; "" if none does."""
+def by_another_number(folder: str, roster: Mapping[str, Student]) -> tuple[str, str]:
+    """Return the column of Canvas' gradebook that names a student by this folder, and the student; "" if none does."""
     names = {"ID": "canvas_id", "SIS User ID": "sis_user_id", "SIS Login ID": "sis_login_id"}
     for column, field in names.items():
-        if any(getattr(student, field) == folder for student in roster.values()):
-            return column
-    return ""
+        for student in roster.values():
+            if getattr(student, field) == folder:
+                return column, student.student
+    return "", ""
 
 
 def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, str], str]) -> list[Row]:

@@ -34,6 +34,12 @@ def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     if not lines:
         raise ClassroomError(f"{path} is empty. Its first line names the columns.")
     header = [name.strip() for name in lines[0]]
+    for line in lines[1:]:
+        if len(line) == 1 < len(header) and any(other in line[0] for other in ",;\t"):
+            raise ClassroomError(
+                f"{path}: the first line is separated by {separator!r}, and {line[0]!r} by something else. "
+                "Use one of them."
+            )
     return header, [dict(zip(header, (cell.strip() for cell in line), strict=False)) for line in lines[1:]]
 
 

@@ -71,7 +71,13 @@ def make_awkward(rows: list[Row]) -> list[Row]:
     passed = [check_entry(name, True) for name, _, _, _ in CHECKS]
     return [
         *rows,
-        Row("cut", lesson, UNREADABLE, "the file stops in the middle: the upload was cut off. Ask for it again.", none),
+        Row(
+            "cut",
+            lesson,
+            UNREADABLE,
+            "the file stops in the middle: the upload was cut off. It has to be handed in again.",
+            none,
+        ),
         Row("broken", lesson, FAILED, "the grader failed: OSError", none),
         Row("cheat", lesson, GRADED, "", [tampered, *passed[1:]], "cheat/x.ipynb", "a"),
         Row("ranks", lesson, GRADED, "", [passed[0], withheld, passed[2]], "ranks/x.ipynb", "b"),

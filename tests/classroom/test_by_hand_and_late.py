@@ -23,7 +23,7 @@ from grader.classroom.class_report.sections import look_at
 from grader.classroom.errors import ClassroomError
 from grader.classroom.grading import grade_class
 from grader.classroom.late import PercentPerDay, find_extension, strange_extensions
-from grader.classroom.report import UNREADABLE, read_rows
+from grader.classroom.report import UNREADABLE, read_rows, summary_lines
 
 pytestmark = pytest.mark.slow
 DUE = "2026-03-15 18:00+01:00"
@@ -170,6 +170,7 @@ def test_late_work_costs_points_by_the_classrooms_own_times(room: Path) -> None:
     grade_class(room, jobs=2)
     found = {row.student: row for row in read_rows(room)}
     assert found["ada"].late_seconds == 47 * 3600
+    assert f"late: ada, {LESSON}: 0.6 points off, which leaves 48.0 %" in summary_lines(read_rows(room), room)
     assert found["ada"].late_penalty == pytest.approx(0.2 * 7)  # two days begun, 20 % of 3 core and 4 further points
     assert marks(room)["ada"]["mark_percent"] == "48.0"  # 3 - 0.6 of 5
     assert "late by 2.0 days: 0.6 points off the mark" in marks(room)["ada"]["reason"]
@@ -212,7 +213,9 @@ def test_due_dates_are_set_listed_and_taken_back(room: Path, capsys: pytest.Capt
     assert f"{LESSON}  due 2026-03-15 17:00 UTC" in capsys.readouterr().out
     with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
         assert book.find_assignment(LESSON).duedate == datetime.datetime(2026, 3, 15, 17)
-    assert main(["due", str(room), LESSON, "never"]) == 0
+    assert main(["due", str(room), "7", "2026-03-15", "17:00"]) == 0  # without quotes, and as a spreadsheet counts
+    assert f"{LESSON}  due 2026-03-15 17:00 UTC" in capsys.readouterr().out
+    assert main(["due", str(room), LESSON, "Never"]) == 0
     assert main(["due", str(room)]) == 0
     assert capsys.readouterr().out.count(f"{LESSON}  due never") == 2
 
@@ -220,10 +223,13 @@ def test_due_dates_are_set_listed_and_taken_back(room: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("07", "next Friday"), f"{LESSON}: 'next Friday' is no time. Write it like 2026-03-15T17:00:00+00:00."),
+        (("07", "Friday 17:00"), f"{LESSON}: 'Friday 17:00' is no time. Write it like 2026-03-15T17:00:00+00:00."),
         (("07", "0001-01-01T00:00+14:00"), "is no time"),
         (("09", "2026-03-15"), f"There is no lesson '09'. There are: {LESSON}."),
-        (("07",), "Say when 07 is due"),
+        (("07",), f"Say on which day and at what time {LESSON} is due"),
+        (("07", "2026-03-15"), "Say on which day and at what time"),
+        (("07", "0026-03-15", "17:00"), "lies in the year 26"),
+        (("2026-03-15 17:00",), "There is no lesson '2026-03-15 17:00'"),
     ],
 )
 def test_due_date_that_cannot_be_is_refused(
@@ -267,6 +273,41 @@ def test_extension_for_no_lesson_is_told_with_its_file(room: Path) -> None:
     path.write_text("student,lesson,days\nzoe,77,2\n")
     with pytest.raises(ClassroomError, match=rf"extensions.csv, zoe: There is no lesson '77'. There are: {LESSON}"):
         find_extension(path, "ada", LESSON)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("ada,07,-3", "ada: '-3' is no number of days. Write it like 2."),
+        ("ada,07,soon", "ada: 'soon' is no number of days"),
+        ("ada,07,1\nada,7,0", f"ada: two lines for {LESSON}. Leave one of them."),
+        ("ada;07;1", "the first line is separated by ',', and 'ada;07;1' by something else"),
+    ],
+)
+def test_extensions_that_cannot_be_stop_before_anything_is_graded(
+    graded_pair: Path, line: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = graded_pair / "extensions.csv"
+    path.write_text(f"student,lesson,days\n{line}\n")
+    try:
+        assert main(["autograde", str(graded_pair), "--again"]) == 2
+    finally:
+        path.unlink()
+    said = capsys.readouterr()
+    assert message in said.err and "ada" not in said.out
+
+
+def test_digest_that_a_spreadsheet_changed_is_told(graded_pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = graded_pair / "received.csv"
+    before = path.read_text()
+    digest = next(word for word in before.replace("\n", ",").split(",") if len(word) == 64)
+    path.write_text(before.replace(digest, "1.08E+63"))
+    try:
+        assert main(["receive", str(graded_pair)]) == 2
+        assert "'1.08E+63' is no digest of a file: did a spreadsheet change it?" in capsys.readouterr().err
+        assert "1.08E+63" in path.read_text()
+    finally:
+        path.write_text(before)
 
 
 def test_notebook_of_another_lesson_waits_for_a_person(room: Path) -> None:

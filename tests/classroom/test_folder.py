@@ -70,6 +70,19 @@ def test_classroom_in_the_repository_is_refused(
     assert not Path("spring").exists()
 
 
+def test_work_in_a_folder_that_is_no_lesson_is_told_beside_work_that_is_graded(
+    room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hand_in(room, "ada", "{")
+    wrong = room / "submitted" / "ada" / "07_smal_numbers"
+    wrong.mkdir()
+    (wrong / "07_smal_numbers.ipynb").write_text("{}")
+    assert main(["autograde", str(room)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(LESSON)
+    assert "left out: submitted/ada/07_smal_numbers: no lesson of this classroom is called so" in said
+
+
 def test_folder_in_place_of_a_file_is_told(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "marks.csv").mkdir()
     hand_in(room, "bob", "{")

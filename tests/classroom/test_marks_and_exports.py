@@ -82,6 +82,7 @@ def test_canvas_gradebook_gives_students_and_ids_and_no_other_lines(tmp_path: Pa
         ("", "is empty"),
         ("student\nada\nada\n", "two students have the id 'ada'"),
         ("student\n../ada\n", "cannot name a folder"),
+        ("student;name\nada,Ada\n", "the first line is separated by ';', and 'ada,Ada' by something else"),
         ("student\n\xe9".encode("latin-1"), "not UTF-8"),
     ],
 )
@@ -130,6 +131,27 @@ def test_a_folder_named_by_another_number_of_canvas_is_told_the_column(
     assert "not on the roster: 102 handed in work. Import the list again with --id 'ID'." in capsys.readouterr().out
     main(["roster", str(room), str(tmp_path / "canvas.csv"), "--id", "ID"])
     assert "not on the roster" not in capsys.readouterr().out
+
+
+def test_one_folder_by_another_number_is_told_its_student(
+    room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_report(room, [row_of("ada"), row_of("102")])
+    (tmp_path / "canvas.csv").write_text(CANVAS_EXPORT)
+    main(["roster", str(room), str(tmp_path / "canvas.csv")])
+    assert "102 handed in work. By ID this is alan: rename the folder to that." in capsys.readouterr().out
+
+
+def test_a_new_list_says_who_went_and_keeps_what_canvas_said(
+    room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS_EXPORT)
+    (tmp_path / "plain.csv").write_text("student;name\nada;Ada\n")
+    main(["roster", str(room), str(tmp_path / "canvas.csv")])
+    main(["roster", str(room), str(tmp_path / "plain.csv")])
+    said = capsys.readouterr().out
+    assert "1 student on the roster" in said and "no longer on the roster: alan" in said
+    assert (read_roster(room)["ada"].canvas_id, read_roster(room)["ada"].name) == ("101", "Ada")
 
 
 def test_no_text_of_a_learners_becomes_a_formula_of_a_spreadsheet(room: Path) -> None:
