@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import time
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,8 @@ def wait_alone(rank):
     with rank_failures.end_lonely_waits():
         if rank == 0:
             dist.all_reduce(torch.ones(1))
+        else:
+            time.sleep(0.5)  # of two waits that end in one moment, either may be told
 
 def refuse(model):
     raise ValueError("a bad model")
@@ -66,7 +69,7 @@ def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     namespace: dict[str, Any] = {"__name__": "__main__", "torch": torch, "nn": nn, "dist": dist}
     namespace |= {"DistributedDataParallel": DistributedDataParallel, "SHAPES": SHAPES, "LIMITS": LIMITS}
     namespace |= {"defer_asynchronous_calls": defer_asynchronous_calls, "record_rank_training": record_rank_training}
-    namespace["rank_failures"] = rank_failures
+    namespace |= {"rank_failures": rank_failures, "time": time}
     linecache.cache["<ranks>"] = (len(CELL), None, CELL.splitlines(keepends=True), "<ranks>")
     exec(compile(CELL, "<ranks>", "exec", dont_inherit=True), namespace)
     return namespace
