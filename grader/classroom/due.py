@@ -53,5 +53,5 @@ def _time(text: str, lesson: str) -> datetime.datetime:
         raise ClassroomError(f'Say on which day and at what time {lesson} is due, as "2026-03-15 17:00", or: {NEVER}.')
     time = parsed_time(text, lesson)
     if time.year < FIRST_YEAR:
-        raise ClassroomError(f"{lesson}: {text!r} lies in the year {time.year}. Is that meant?")
+        raise ClassroomError(f"{lesson}: {text!r} lies in the year {time.year}. Write all four digits of the year.")
     return time

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from grader.command_line import count
+
 from .errors import ClassroomError
 from .storage import one_line, write_text
 
@@ -159,10 +161,9 @@ def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
     statuses = ", ".join(
         f"{counts[status]} {status}" for status in (GRADED, STOPPED, UNREADABLE, FAILED) if counts[status]
     )
-    count = f"{len(rows)} submission{'s' if len(rows) != 1 else ''}: {statuses}"
     levels = sorted({row.sandbox for row in rows if row.sandbox})
     return [
-        count,
+        f"{count(len(rows), 'submission')}: {statuses}",
         *([f"sandbox   {', '.join(levels)}"] if levels else []),
         *_absent_lines(rows, classroom),
         *_late_lines(rows, classroom),
