@@ -52,7 +52,7 @@ def test_a_failure_carries_the_judge_s_lines(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("LEAN_TRAINING_SEED", "7")
     with pytest.raises(CheckFailed, match=r"^\[not_doubled\] 7$") as caught:
         check_double(lambda number: number)
-    assert caught.value.lines() == ["expected  14", "measured  7", "look at   2 x"]
+    assert caught.value.lines() == ["expected  14", "measured  7", "look at   2 x  [not_doubled]"]
 
 
 def test_every_call_is_recorded_with_its_code() -> None:

@@ -27,7 +27,7 @@ def shown_by(shell: InteractiveShell, error: Exception, capsys: pytest.CaptureFi
 
 def test_a_notebook_shows_a_failed_check_in_three_lines(shell: InteractiveShell, capsys) -> None:
     assert shown_by(shell, CheckFailed(VERDICT), capsys) == (
-        "expected  1.0 times\nmeasured  4.0 times\nlook at   what the loss is divided by\n",
+        "expected  1.0 times\nmeasured  4.0 times\nlook at   what the loss is divided by  [gradient_not_averaged]\n",
         "",
     )
 
