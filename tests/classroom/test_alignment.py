@@ -103,7 +103,7 @@ def test_notebook_of_another_lesson_is_named_as_such() -> None:
 
 
 def test_similar_answers_without_any_name_are_given_to_the_instructor() -> None:
-    stub_text = cell_of(STUB, "guess").source.replace("# exercise: guess\n", "").replace("def guess", "def gess")
+    stub_text = cell_of(STUB, "guess").source.replace("# exercise: guess\n", "").replace("def guess", "def gues_")
     submission = without(SOLVED, "guess")
     submission.cells += [code(stub_text), code(stub_text + "  # second try")]
     assert any("please look" in note for note in rebuilt(submission).notes)

@@ -21,8 +21,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def judge(monkeypatch: pytest.MonkeyPatch) -> None:
-    def judge_double(topic: str, property_name: str, observation: Observation, seed: int) -> Verdict:
-        assert (topic, property_name) == ("test_running", "double")
+    def judge_double(check: str, observation: Observation, seed: int) -> Verdict:
+        assert check == "check_double"
         is_right = observation.facts["doubled"] == 2 * seed
         return Verdict(PASSED if is_right else "not_doubled", f"{2 * seed}", f"{observation.facts['doubled']}", "2 x")
 
