@@ -8,10 +8,7 @@ import pytest
 import torch
 from number_format_answers import SEEDS
 
-from grader.judging.lessons.number_formats.limits import judge_format_limits
-from grader.judging.lessons.number_formats.limits_joint import JOINT
-from grader.judging.lessons.number_formats.limits_mistakes import MISTAKES
-from grader.judging.lessons.number_formats.limits_truth import limits_of
+from grader.judging.lessons.number_formats.limits import judge_format_limits, limits_of
 from grader.judging.lessons.number_formats.loss_mistakes import RULES
 from grader.judging.lessons.number_formats.loss_rules import loss_of, name_by
 from grader.judging.lessons.number_formats.losses import judge_lost_values
@@ -22,17 +19,20 @@ from grader.observation import Observation
 from grader.verdict import UNRECOGNISED, Verdict
 
 DTYPES = {FP16: torch.float16, BF16: torch.bfloat16, E5M2: torch.float8_e5m2, BitFormat(8, 23): torch.float32}
-OF_ONE_KEY = [(key, mistake) for key, mistakes in MISTAKES.items() for mistake in mistakes]
 
 
 def judge_limits(seed: int, answer: Callable[[LimitsCase], dict[str, float]]) -> Verdict:
     return judge_format_limits(Observation({"answers": [answer(case) for case in limits_cases(seed)]}), seed)
 
 
+def right(case: LimitsCase) -> dict[str, float]:
+    return limits_of(case.bit_format.exponent_bits, case.bit_format.mantissa_bits, case.number)
+
+
 @pytest.mark.parametrize("bit_format", DTYPES, ids=str)
 def test_the_limits_are_those_of_torch(bit_format):
     info = torch.finfo(DTYPES[bit_format])
-    limits = limits_of(LimitsCase(bit_format, 1.0, "one"))
+    limits = limits_of(bit_format.exponent_bits, bit_format.mantissa_bits, 1.0)
     smallest = torch.tensor(1).to({8: torch.uint8, 16: torch.int16, 32: torch.int32}[info.bits])
     assert limits["largest"] == info.max
     assert limits["smallest_normal"] == info.smallest_normal
@@ -45,44 +45,39 @@ def test_the_spacing_is_the_distance_of_torchs_neighbours(number):
     value = torch.tensor(number, dtype=torch.float16)
     pattern = value.view(torch.int16)
     above = (pattern + 1).view(torch.float16)
-    limits = limits_of(LimitsCase(FP16, value.item(), "a number of fp16"))
+    limits = limits_of(5, 10, value.item())
     assert limits["spacing"] == above.double().item() - value.double().item()
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_right_limits_pass(seed):
-    assert judge_limits(seed, limits_of).is_passed
+    assert judge_limits(seed, right).is_passed
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("key", "mistake"), OF_ONE_KEY, ids=lambda part: getattr(part, "code", part))
-def test_every_wrong_limit_is_named(key, mistake, seed):
-    assert judge_limits(seed, lambda case: limits_of(case) | {key: mistake.yields(case)}).code == mistake.code
+@pytest.mark.parametrize("bit_format", (FP16, BitFormat(8, 23)), ids=str)
+def test_limits_of_a_known_format_are_named_on_others(bit_format):
+    known = limits_of(bit_format.exponent_bits, bit_format.mantissa_bits, 1.0)
+    assert judge_limits(0, lambda case: known).code == "limits_of_known_formats"
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("code", "look_at", "yields"), JOINT, ids=lambda part: part if isinstance(part, str) else "")
-def test_every_misconception_of_several_limits_is_named(code, look_at, yields, seed):
-    assert judge_limits(seed, lambda case: limits_of(case) | dict(yields(case))).code == code
+def test_two_misconceptions_about_two_limits_are_named_one_after_the_other():
+    def answer(case):
+        wrong = right(case)
+        return wrong | {"largest": 2 * wrong["largest"], "spacing": 2.0**-case.bit_format.mantissa_bits}
+
+    assert judge_limits(0, answer).code == "top_exponent_used"
+    assert judge_limits(0, lambda case: answer(case) | {"largest": right(case)["largest"]}).code == "spacing_of_one"
 
 
 def test_limits_of_the_visible_formats_are_named_on_others():
     seen = dict(zip(limits_cases(20011), limits_cases(0), strict=True))
-    assert judge_limits(20011, lambda case: limits_of(seen[case])).code == "visible_case_hard_coded"
+    assert judge_limits(20011, lambda case: right(seen[case])).code == "visible_case_hard_coded"
 
 
 def test_unexplained_limits_are_not_given_a_name():
-    assert judge_limits(0, lambda case: dict.fromkeys(LIMITS, 1.25)).code == UNRECOGNISED
-
-
-def test_a_spacing_that_is_wrong_in_places_is_told_where():
-    def answer(case):
-        is_far = case.number > 4
-        return limits_of(case) | ({"spacing": 17.0} if is_far else {})
-
-    verdict = judge_limits(0, answer)
-    assert verdict.code == "spacing_wrong_in_places"
-    assert "a number above one" in verdict.look_at
+    verdict = judge_limits(0, lambda case: dict.fromkeys(LIMITS, 1.25))
+    assert verdict.code == UNRECOGNISED
+    assert "times that" in verdict.measured
 
 
 def judge_losses(seed: int, name: Callable[[float, BitFormat], str]) -> Verdict:

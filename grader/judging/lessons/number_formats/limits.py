@@ -1,78 +1,332 @@
-"""Verdict on the predicted range and spacing of a format."""
+"""Judges the predicted range and spacing of a format."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 
-from grader.judging.lessons.number_formats.limits_joint import JOINT, KNOWN_FORMATS
-from grader.judging.lessons.number_formats.limits_mistakes import MISTAKES
-from grader.judging.lessons.number_formats.limits_truth import limits_of
 from grader.judging.lessons.number_formats.wording import say_number
-from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import is_near, within
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.number_formats.limits import LIMITS, LimitsCase, limits_cases
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.verdict import PASSED, Verdict
 
 TOLERANCE = 1e-9  # all of it is powers of two; a logarithm's rounding may stay
-VISIBLE_SEED = 0  # of the cases that a learner has seen
 
-Answers = Sequence[Mapping[str, float]]
+Limits = dict[str, float]
 
+
+def limits_of(exponent_bits: int, mantissa_bits: int, number: float) -> Limits:
+    """Return the range of a format, and its spacing at a number."""
+    bias = 2 ** (exponent_bits - 1) - 1
+    power = math.frexp(number)[1] - 1  # of the largest power of two that is at most `number`
+    exponent = max(power, 1 - bias)
+    return {
+        "largest": (2 - 2.0**-mantissa_bits) * 2.0**bias,
+        "smallest_normal": 2.0 ** (1 - bias),
+        "smallest_subnormal": 2.0 ** (1 - bias - mantissa_bits),
+        "spacing": 2.0 ** (exponent - mantissa_bits),
+    }
+
+
+# The parts of the reference that misconceptions edit.
+BIAS = "bias = 2 ** (exponent_bits - 1) - 1"
+POWER = "math.frexp(number)[1] - 1"
+EXPONENT = "max(power, 1 - bias)"
+LARGEST = "(2 - 2.0**-mantissa_bits) * 2.0**bias"
+NORMAL = "2.0 ** (1 - bias)"
+SUBNORMAL = "2.0 ** (1 - bias - mantissa_bits)"
+SPACING = "2.0 ** (exponent - mantissa_bits)"
+
+KNOWN_FORMATS = tuple(  # fp32, tf32, fp16, bf16, e5m2, and the small format of the lesson
+    limits_of(*bits, 1.0) for bits in ((8, 23), (8, 10), (5, 10), (8, 7), (5, 2), (2, 1))
+)
 OTHERWISE = {
-    "largest": "the largest stored exponent that stands for a number, and a mantissa of ones",
-    "smallest_normal": "the smallest stored exponent of a normal number is 1: which power of two is that?",
-    "smallest_subnormal": "the last mantissa bit alone, with the power of two of exponent 0",
-    "spacing": "the power of two at or below the number, cut into 2**mantissa_bits steps",
+    "largest": "The largest number has the largest stored exponent that stands for a number, and a mantissa of ones. "
+    "Which power of two is that in your function?",
+    "smallest_normal": "The smallest stored exponent of a normal number is 1. Which power of two do you give it?",
+    "smallest_subnormal": "The smallest subnormal number has only its last mantissa bit set. "
+    "Its power of two is that of stored exponent 1.",
+    "spacing": "There are 2**mantissa_bits steps from the power of two at or below the number to the next one. "
+    "Compare a number above 1, one below 1 and a subnormal one.",
 }
+BELOW_NORMAL = "Below the smallest normal number the steps stay as large as they are just above it."
 
 
 def judge_format_limits(observation: Observation, seed: int) -> Verdict:
-    """Compare the four limits of every format; the first miss is told, with what explains all of its kind."""
-    cases, answers = limits_cases(seed), observation.facts["answers"]
+    """Compare the four limits of every format; report the first that differs, with what explains all of its kind."""
+    answers: list[Limits] = [{key: given[key] for key in LIMITS} for given in observation.facts["answers"]]
+    answer = TABLE.answer(seed, answers)
     for key in LIMITS:
-        for case, answer in zip(cases, answers, strict=True):
-            truth = limits_of(case)[key]
-            if not math.isclose(answer[key], truth, rel_tol=TOLERANCE):
-                at = f" at {say_number(case.number)}, {case.what}" if key == "spacing" else ""
-                expected = f'"{key}" of {case.bit_format}{at}: {say_number(truth)}'
-                ratio = f", {answer[key] / truth:.7g} times that"
-                measured = say_number(answer[key]) + ratio
-                return failed(_recognise(key, cases, answers), expected, measured, OTHERWISE[key])
-    formats = ", ".join(str(case.bit_format) for case in cases)
-    return Verdict(PASSED, "", f"{len(LIMITS) * len(cases)} limits right, of the formats {formats}")
+        part = answer.part(key)
+        if part.is_right:
+            continue
+        case: LimitsCase = part.case
+        at = f" at {say_number(case.number)}, {case.what}" if key == "spacing" else ""
+        expected = f'"{key}" of {case.bit_format}{at}: {say_number(part.truth)}'
+        measured = f"{say_number(part.value)}, {part.value / part.truth:.7g} times that"
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[key])
+    formats = ", ".join(str(case.bit_format) for case in limits_cases(seed))
+    return Verdict(PASSED, "", f"{len(LIMITS) * len(answers)} limits right, of the formats {formats}")
 
 
-def _recognise(key: str, cases: Sequence[LimitsCase], answers: Answers) -> Mistake[LimitsCase] | None:
-    """Name the misconception: of all limits together, of one kind of them, or of numbers that were written down."""
-    for code, look_at, yields in JOINT:
-        if all(_agree(answer, yields(case)) for case, answer in zip(cases, answers, strict=True)):
-            return Mistake(code, lambda case: limits_of(case)[key], look_at)
-    given = [answer[key] for answer in answers]
-    mistake = recognise(MISTAKES[key], cases, given, TOLERANCE)
-    if mistake:
-        return mistake
-    visible = Mistake[LimitsCase](
-        "visible_case_hard_coded",
-        lambda case: limits_of(case)[key],
-        "numbers that are right for other formats: how do they follow from the counts of bits?",
-    )
-    if recognise((visible,), limits_cases(VISIBLE_SEED), given, TOLERANCE):
-        return visible
-    known = [limits[key] for limits in KNOWN_FORMATS.values() if key in limits]
-    if all(any(math.isclose(value, limit, rel_tol=1e-5) for limit in known) for value in given):
-        look_at = "limits of formats that torch has: how do they follow from the counts of bits?"
-        return Mistake("limits_of_known_formats", visible.yields, look_at)
-    wrong = [case for case, value in zip(cases, given, strict=True) if not _is_right(value, limits_of(case)[key])]
-    if key == "spacing" and len(wrong) < len(cases):
-        places = ", ".join(dict.fromkeys(case.what for case in wrong))
-        return Mistake("spacing_wrong_in_places", visible.yields, f"{OTHERWISE[key]}. It is wrong for {places}.")
-    return Mistake(UNRECOGNISED, visible.yields, OTHERWISE[key])
+def _run(limits: Callable[..., Limits], case: LimitsCase) -> Limits:
+    return limits(case.bit_format.exponent_bits, case.bit_format.mantissa_bits, case.number)
 
 
-def _agree(answer: Mapping[str, float], yielded: Mapping[str, float]) -> bool:
-    return all(_is_right(answer[key], value) for key, value in yielded.items())
+def _are_known(answer: Answer) -> bool:
+    """Return whether every value of one limit is that of a format that the lesson or torch names."""
+    if answer.key is None:
+        return False  # the spacing depends on the number, so the limits are looked at one by one
+    known = [answer.part_of(limits) for limits in KNOWN_FORMATS]
+    return all(any(is_near(answer.part_of(value), limit, relative=1e-5) for limit in known) for value in answer.values)
 
 
-def _is_right(value: float, truth: float) -> bool:
-    return math.isclose(value, truth, rel_tol=TOLERANCE)
+TABLE = ReferenceTable(
+    limits_of,
+    Misconception(
+        "normal_and_subnormal_exchanged",
+        "You exchange the two lower ends. Normal numbers have a 1 in front of the fraction, so subnormal ones are "
+        "smaller.",
+        {NORMAL: SUBNORMAL, SUBNORMAL: NORMAL},
+    ),
+    Misconception(
+        "mantissa_of_the_exponent_bits",
+        "You use the exponent bits as the mantissa bits, too. Look at which of the two arguments each power uses.",
+        {BIAS: f"{BIAS}; mantissa_bits = exponent_bits"},
+    ),
+    Misconception(
+        "biases_of_known_formats",
+        "You use the bias of fp16 (15) or of fp32 and bf16 (127), but these formats have other counts of exponent "
+        "bits. Compute the bias: 2**(exponent_bits - 1) - 1.",
+        {BIAS: "bias = 15"},
+        variants=[
+            {BIAS: "bias = 127"},
+            {BIAS: "bias = 15 if exponent_bits == 5 else 127"},
+            {NORMAL: "2.0 ** (1 - 15)", SUBNORMAL: "2.0 ** (1 - 15 - mantissa_bits)"},
+            {NORMAL: "2.0 ** (1 - 127)", SUBNORMAL: "2.0 ** (1 - 127 - mantissa_bits)"},
+        ],
+    ),
+    Misconception(
+        "xor_for_power",
+        "You write ^ for a power. In Python ^ compares the bits of two integers; a power is written **.",
+        {BIAS: "bias = 2 ^ (exponent_bits - 1) - 1"},
+    ),
+    Misconception(
+        "bias_too_large",
+        "You use 2**(exponent_bits - 1) as the bias, which is 1 too large. Subtract 1: the stored exponents 1 to "
+        "2 * bias stand for numbers.",
+        {BIAS: "bias = 2 ** (exponent_bits - 1)", LARGEST: "(2 - 2.0**-mantissa_bits) * 2.0 ** (bias - 2)"},
+        variants=[{BIAS: "bias = 2 ** (exponent_bits - 1)"}],
+    ),
+    Misconception(
+        "bias_too_small",
+        "You use a bias that is 1 too small. It is 2**(exponent_bits - 1) - 1: the stored exponents 1 to 2 * bias "
+        "stand for numbers.",
+        {BIAS: "bias = 2 ** (exponent_bits - 1) - 2", LARGEST: "(2 - 2.0**-mantissa_bits) * 2.0 ** (bias + 2)"},
+        variants=[{BIAS: "bias = 2 ** (exponent_bits - 1) - 2"}],
+    ),
+    Misconception(
+        "mantissa_one_bit_longer",
+        "You count the 1 in front of the fraction as a mantissa bit. It is not stored, so mantissa_bits leaves it out.",
+        {BIAS: f"{BIAS}; mantissa_bits += 1"},
+    ),
+    Misconception(
+        "top_exponent_used",
+        "You use the top exponent for numbers, but it stands for infinities and NaN. "
+        "The largest number has the exponent below it.",
+        {LARGEST: f"2 * {LARGEST}"},
+    ),
+    Misconception(
+        "power_alone",
+        "You leave the mantissa of the largest number at 0. With all mantissa bits set, its fraction is almost 2.",
+        {LARGEST: "2.0**bias"},
+    ),
+    Misconception(
+        "range_of_an_integer",
+        "You return the range of an integer, whose steps are 1 everywhere. "
+        "The largest number of a format is its largest fraction times its largest power of two.",
+        {LARGEST: "2.0 ** (bias + 1) - 1"},
+        variants=[
+            {LARGEST: "2.0 ** (1 + exponent_bits + mantissa_bits) - 1"},
+            {LARGEST: "2.0 ** (exponent_bits + mantissa_bits) - 1"},
+        ],
+    ),
+    Misconception(
+        "one_step_too_far",
+        "You return 2**(bias + 1), which has the top exponent and is not a number of the format. "
+        "The largest number is one step below it.",
+        {LARGEST: "2.0 ** (bias + 1)"},
+    ),
+    Misconception(
+        "fraction_without_one",
+        "You leave out the 1 in front of the fraction of the largest number. With all mantissa bits set, the fraction "
+        "is 2 - 2**-mantissa_bits.",
+        {LARGEST: "(1 - 2.0**-mantissa_bits) * 2.0**bias"},
+        variants=[{LARGEST: "(1 - 2.0**-mantissa_bits) * 2.0 ** (bias + 1)"}],
+    ),
+    Misconception(
+        "exponent_below_the_top_left_out",
+        "You go two exponents below the top one. The top exponent, 2**exponent_bits - 1, stands for no number, "
+        "but the exponent below it does.",
+        {LARGEST: f"{LARGEST} / 2"},
+    ),
+    Misconception(
+        "largest_as_in_e4m3",
+        "You let the top exponent stand for numbers, as e4m3 alone does. In your formats it stands for infinities and "
+        "NaN.",
+        {LARGEST: "(2 - 2.0 ** (1 - mantissa_bits)) * 2.0 ** (bias + 1)"},
+    ),
+    Misconception(
+        "exponent_zero_is_normal",
+        "You count stored exponent 0 as normal, but its numbers are subnormal. Normal numbers begin at stored "
+        "exponent 1.",
+        {NORMAL: "2.0**-bias"},
+    ),
+    Misconception(
+        "subnormal_for_normal",
+        "You return the smallest subnormal number as the smallest normal one. A normal number has a 1 in front of its "
+        "fraction.",
+        {NORMAL: SUBNORMAL},
+    ),
+    Misconception(
+        "one_over_largest",
+        "You take the inverse of the largest number, but the range is not symmetric around 1. "
+        "The smallest normal number has stored exponent 1.",
+        {NORMAL: f"1 / ({LARGEST})"},
+    ),
+    Misconception(
+        "most_negative",
+        "You return the most negative number. The smallest positive one is asked for.",
+        {NORMAL: f"-({LARGEST})"},
+    ),
+    Misconception(
+        "zero_for_smallest",
+        "You return 0, but the smallest positive number is asked for. If you divide with //, the quotient is cut to 0.",
+        {NORMAL: "0.0"},
+        variants=[{SUBNORMAL: "0.0"}],
+    ),
+    Misconception(
+        "spacing_of_one_for_smallest",
+        "You return the spacing at 1 (epsilon), which says how fine the format is there. "
+        "How far the range reaches down depends on the exponent bits.",
+        {NORMAL: "2.0**-mantissa_bits"},
+        variants=[{SUBNORMAL: "2.0**-mantissa_bits"}],
+    ),
+    Misconception(
+        "no_subnormals",
+        "You end the range at the smallest normal number. Stored exponent 0 has smaller numbers, without a 1 in front "
+        "of the fraction.",
+        {SUBNORMAL: "2.0 ** (1 - bias)"},
+    ),
+    Misconception(
+        "exponent_zero_less_bias",
+        "You give subnormal numbers the power of two 0 - bias. Stored exponent 0 has that of exponent 1: 1 - bias.",
+        {SUBNORMAL: "2.0 ** (-bias - mantissa_bits)"},
+    ),
+    Misconception(
+        "half_of_smallest_normal",
+        "You set the first mantissa bit of the smallest subnormal number. Set only the last one.",
+        {SUBNORMAL: "2.0**-bias"},
+    ),
+    Misconception(
+        "implicit_one_kept",
+        "You keep the 1 in front of the fraction of the smallest subnormal number. Stored exponent 0 has a 0 there.",
+        {SUBNORMAL: "(1 + 2.0**-mantissa_bits) * 2.0 ** (1 - bias)"},
+        variants=[{SUBNORMAL: "(1 + 2.0**-mantissa_bits) * 2.0**-bias"}],
+    ),
+    Misconception(
+        "largest_subnormal",
+        "You return the largest subnormal number, with all mantissa bits set. The smallest one has one bit set.",
+        {SUBNORMAL: "(1 - 2.0**-mantissa_bits) * 2.0 ** (1 - bias)"},
+    ),
+    Misconception(
+        "spacing_of_one",
+        "You return the spacing at 1 for every number. It doubles at each power of two above 1, and halves below.",
+        {SPACING: "2.0**-mantissa_bits"},
+    ),
+    Misconception(
+        "spacing_in_proportion",
+        "You let the spacing grow with the number itself. Between two powers of two all steps are equal.",
+        {SPACING: "number * 2.0**-mantissa_bits"},
+    ),
+    Misconception(
+        "half_spacing",
+        "You return half of the step, which is the largest rounding error. The spacing is the whole step between two "
+        "neighbours.",
+        {SPACING: f"{SPACING} / 2"},
+        variants=[{SPACING: "2.0 ** (power - mantissa_bits - 1)"}],
+    ),
+    Misconception(
+        "spacing_of_the_float",
+        "You return the spacing of the float that holds the number. The format has its own count of mantissa bits.",
+        {SPACING: "math.ulp(number)"},
+        variants=[{SPACING: "2.0 ** (power - 23)"}],
+    ),
+    Misconception(
+        "subnormals_without_end",
+        f"You make the steps smaller and smaller among the subnormal numbers. {BELOW_NORMAL}",
+        {EXPONENT: "power"},
+    ),
+    Misconception(
+        "spacing_floor_too_low",
+        f"You keep the steps constant only below 2**-bias. {BELOW_NORMAL} That is 2**(1 - bias).",
+        {EXPONENT: "max(power, -bias)"},
+    ),
+    Misconception(
+        "smallest_normal_among_subnormals",
+        "You return the smallest normal number as the spacing among the subnormal ones. "
+        "There are 2**mantissa_bits steps from 0 to it.",
+        {SPACING: f"{SPACING} if power >= 1 - bias else 2.0 ** (1 - bias)"},
+    ),
+    Misconception(
+        "smallest_step_everywhere",
+        "You return the smallest step everywhere, as if the format were fixed point. "
+        "In floating point the steps double at each power of two.",
+        {SPACING: "2.0 ** (1 - bias) / 2.0**mantissa_bits"},
+    ),
+    Misconception(
+        "power_alone_for_spacing",
+        "You return the power of two at or below the number. There are 2**mantissa_bits steps from there to the next.",
+        {SPACING: "2.0**power"},
+    ),
+    Misconception(
+        "logarithm_rounded_up",
+        "You round the logarithm of the number up. Round it down: the power of two at or below the number decides.",
+        {POWER: "math.ceil(math.log2(number))"},
+        variants=[{POWER: "math.frexp(number)[1]"}],
+    ),
+    Misconception(
+        "spacing_downwards",
+        "You return the step downwards from a power of two. The step upwards is asked for, which is twice as large.",
+        {POWER: "math.ceil(math.log2(number)) - 1"},
+    ),
+    Misconception(
+        "logarithm_rounded",
+        "You round the logarithm of the number to the nearest integer. Round it down: the power of two at or below the "
+        "number decides.",
+        {POWER: "round(math.log2(number))"},
+    ),
+    Misconception(
+        "logarithm_truncated",
+        "You cut the logarithm with int(), which rounds towards 0 and so up below 1. Use math.floor.",
+        {POWER: "int(math.log2(number))"},
+    ),
+    Misconception(
+        "natural_logarithm",
+        "You use math.log, whose base is e. The spacing changes at powers of two, so use math.log2.",
+        {POWER: "math.floor(math.log(number))"},
+    ),
+    Misconception(
+        "limits_of_known_formats",
+        "You return limits of formats that the lesson or torch names, whatever the counts of bits. "
+        "Compute them from `exponent_bits` and `mantissa_bits`.",
+        shown_by=_are_known,
+    ),
+    hard_coded(limits_cases),
+    run=_run,
+    cases=limits_cases,
+    is_near=within(relative=TOLERANCE),
+)
