@@ -1,1 +1,1 @@
-"""From a lesson's source to the released notebook, and the proof that its checks hold; without torch."""
+"""Build released notebooks from the lessons' sources, and prove that their checks hold; without torch."""

@@ -1,4 +1,4 @@
-"""What runs in place of an exercise: the solution, the stub, and the banks."""
+"""Line up what runs in place of an exercise: the solution, the stub, and the banks."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from .notebook import stub_source
 
 SOLUTION, UNTOUCHED, ALONE = "solution", "untouched", "alone unsolved"
 ANSWER_LIMIT_SECONDS, LESSON_LIMIT_SECONDS = 120, 300  # an answer on ranks starts processes of its own
-FRESH_SEED = (("LEAN_TRAINING_SEED", "20011"),)  # a case that no answer was written for, as a class is graded on
-HARD_CODED = "hard_coded"  # right on the visible case by definition, so it runs on the fresh one
+FRESH_SEED = 20011  # of a case that no answer was written for, as a class is graded on
 
 
 @dataclass(frozen=True)
@@ -24,16 +23,20 @@ class Answer:
     Attributes:
         kind: "solution", "untouched", "wrong", "right" or "alone unsolved".
         exercise: The exercise.
-        name: The mistake or the variant, "" for the other kinds.
-        path: The file that a problem is told of.
+        name: The misconception or the variant; "" for the other kinds.
+        path: The file that a problem names.
+        line: The line that a problem names; 0 for the whole file.
         job: The cells to run.
+        code: The code that it must be reported under; "" for any but a wrong answer.
     """
 
     kind: str
     exercise: str
     name: str
     path: Path
+    line: int
     job: Job
+    code: str = ""
 
     def __str__(self) -> str:
         """How a message names the answer."""
@@ -42,26 +45,25 @@ class Answer:
 
 def answers_to(lesson: Lesson, exercise: str, entries: Sequence[Entry]) -> list[Answer]:
     """Line up the answers to one exercise: solution, untouched, its banks."""
-    solved = next(cell.source for cell in lesson.cells if cell.exercise == exercise)
+    solved = lesson.cell_of(exercise)
 
-    def line_up(kind: str, name: str, path: Path, source: str, environment: Environment = ()) -> Answer:
-        job = Job(_cells(lesson, exercise, source), ANSWER_LIMIT_SECONDS, environment)
-        return Answer(kind, exercise, name, path, job)
+    def line_up(kind: str, name: str, source: str, seed: int | None = None) -> Answer:
+        return Answer(kind, exercise, name, lesson.path, solved.line, _job(lesson, exercise, source, seed))
 
     return [
-        line_up(SOLUTION, "", lesson.path, solved),
-        line_up(SOLUTION, "on a fresh case", lesson.path, solved, FRESH_SEED),
-        line_up(UNTOUCHED, "", lesson.path, stub_source(solved)),
+        line_up(SOLUTION, "", solved.source),
+        line_up(SOLUTION, "on a fresh case", solved.source, FRESH_SEED),
+        line_up(UNTOUCHED, "", stub_source(solved.source)),
         *(
-            line_up(e.kind, e.name, e.path, e.source, FRESH_SEED if e.name == HARD_CODED else ())
+            Answer(e.kind, exercise, e.name, e.path, e.line, _job(lesson, exercise, e.source, e.seed), e.code)
             for e in entries
             if e.exercise == exercise
         ),
     ]
 
 
-def _cells(lesson: Lesson, exercise: str, source: str) -> tuple[tuple[str, str], ...]:
-    """The given cells, the answer, and the checks of its exercise, in the lesson's order, up to the last check."""
+def _job(lesson: Lesson, exercise: str, source: str, seed: int | None) -> Job:
+    """Return the given cells, the answer and the exercise's checks in the lesson's order, up to the last check."""
     own_checks = {check.name for check in lesson.checks_of(exercise)}
     cells: list[tuple[str, str]] = []
     for index, cell in enumerate(lesson.cells):
@@ -70,14 +72,16 @@ def _cells(lesson: Lesson, exercise: str, source: str) -> tuple[tuple[str, str],
         elif cell.check in own_checks or (cell.kind == "code" and cell.is_given):
             cells.append((cell.check or f"given cell {index + 1}", cell.source))
     end = max(place for place, (label, _) in enumerate(cells, start=1) if label in own_checks)
-    return tuple(cells[:end])
+    environment: Environment = () if seed is None else (("LEAN_TRAINING_SEED", str(seed)),)
+    return Job(tuple(cells[:end]), ANSWER_LIMIT_SECONDS, environment)
 
 
 def lesson_with_one_unsolved(lesson: Lesson, exercise: str) -> Answer:
-    """Line up the whole lesson, solved but for one exercise."""
+    """Line up the whole lesson, solved except for one exercise."""
     cells = []
     for index, cell in enumerate(lesson.cells):
         if cell.kind == "code":
             label = cell.exercise or cell.check or f"cell {index + 1}"
             cells.append((label, stub_source(cell.source) if cell.exercise == exercise else cell.source))
-    return Answer(ALONE, exercise, "", lesson.path, Job(tuple(cells), LESSON_LIMIT_SECONDS))
+    line = lesson.cell_of(exercise).line
+    return Answer(ALONE, exercise, "", lesson.path, line, Job(tuple(cells), LESSON_LIMIT_SECONDS))

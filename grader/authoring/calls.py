@@ -1,4 +1,4 @@
-"""What an exercise cell defines and what a check cell calls, read from the syntax."""
+"""Read from the syntax what an exercise cell defines and what a check cell calls."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 
 def parsed(source: str) -> ast.Module | None:
-    """Parse a cell, or return None where it is no Python."""
+    """Parse a cell, or return None if it is not valid Python."""
     try:
         return ast.parse(source)
     except SyntaxError:
@@ -14,7 +14,7 @@ def parsed(source: str) -> ast.Module | None:
 
 
 def sole_call(source: str) -> ast.Call | None:
-    """Return the call that a cell consists of, or None where it is anything else."""
+    """Return the call that a cell consists of, or None if it is anything else."""
     module = parsed(source)
     if module is None or len(module.body) != 1:
         return None
@@ -25,13 +25,13 @@ def sole_call(source: str) -> ast.Call | None:
 
 
 def called_name(source: str) -> str:
-    """Return the name of the function that a check cell calls, or "" where it is no single call of a name."""
+    """Return the name of the function that a check cell calls, or "" if it is not a single call of a name."""
     call = sole_call(source)
     return call.func.id if call and isinstance(call.func, ast.Name) else ""
 
 
 def called_exercise(source: str) -> str:
-    """Return the first argument of the call, which names the exercise, or "" where it is no name."""
+    """Return the first argument of the call, which names the exercise, or "" if it is not a name."""
     call = sole_call(source)
     return call.args[0].id if call and call.args and isinstance(call.args[0], ast.Name) else ""
 

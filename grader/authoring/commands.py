@@ -1,4 +1,4 @@
-"""The commands of a course's authors: release, validate, lab."""
+"""Define the commands of a course's authors: release, validate, lab."""
 
 from __future__ import annotations
 
@@ -22,6 +22,9 @@ def register(subparsers: Any) -> None:
     validate = subparsers.add_parser("validate", help="run lessons solved, unsolved, and against their banks")
     validate.add_argument("lessons", nargs="*", metavar="LESSON", help="number or name; all if none is named")
     validate.add_argument(
+        "--exercise", action="append", default=[], metavar="NAME", help="run this exercise's banks alone; repeatable"
+    )
+    validate.add_argument(
         "-j", "--processes", type=at_least_one, default=2, help="answers that run at a time (default 2)"
     )
     validate.set_defaults(func=_validate)
@@ -43,9 +46,9 @@ def _release(arguments: argparse.Namespace) -> int:
         done = "removed, it has no source" if change.text is None else "written"
         print(f"{change.path}: {change.state if arguments.check else done}")
     if not changes:
-        print(f"{COURSE}/ is in step with {SOURCES}/")
+        print(f"{COURSE}/ is up to date with {SOURCES}/")
     elif arguments.check:
-        print(f"{len(changes)} of {COURSE}/ not in step with {SOURCES}/. Run: python -m grader release")
+        print(f"{len(changes)} of {COURSE}/ out of date with {SOURCES}/. Run: python -m grader release")
     return int(arguments.check and bool(changes))
 
 
@@ -53,7 +56,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     from .repository import find_root
     from .validate import validate
 
-    return validate(find_root(Path.cwd()), arguments.lessons, processes=arguments.processes)
+    return validate(find_root(Path.cwd()), arguments.lessons, arguments.exercise, processes=arguments.processes)
 
 
 def _lab(arguments: argparse.Namespace) -> int:

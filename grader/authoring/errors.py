@@ -1,4 +1,4 @@
-"""What is wrong with a source, and what its author does about it."""
+"""Define the faults of a source, each with its remedy, and the errors that report them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Problem:
 
     Attributes:
         path: The file.
-        line: The line that the fault stands on, from 1; 0 where the whole file is meant.
+        line: The line of the fault, from 1; 0 for the whole file.
         fault: What is wrong.
-        remedy: What the author does about it.
+        remedy: How the author corrects it.
     """
 
     path: Path
@@ -30,7 +30,7 @@ class Problem:
 
 
 class AuthoringError(Exception):
-    """A command cannot do what was asked; the message says what to do.
+    """Raised if a command cannot do what was asked; the message says what to do.
 
     Attributes:
         exit_code: What the command exits with: 2 for a wrong request, 1 for a fault in the course.
@@ -40,7 +40,7 @@ class AuthoringError(Exception):
 
 
 class BuildError(AuthoringError):
-    """Sources that cannot be built, with every fault that was found.
+    """Raised for sources that cannot be built, with every fault that was found.
 
     Attributes:
         problems: The faults, in the order of the files.

@@ -14,7 +14,7 @@ from nbformat.notebooknode import NotebookNode
 from .forks import ENVIRONMENT
 
 CELL_LIMIT_SECONDS = 300
-OWN_PACKAGE = str(Path(__file__).resolve().parents[2])  # which another checkout may have installed, too
+OWN_PACKAGE = str(Path(__file__).resolve().parents[2])  # another checkout may have installed its own
 
 
 @dataclass(frozen=True)

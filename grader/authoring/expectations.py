@@ -1,4 +1,4 @@
-"""Whether an answer earned and was told what its kind of answer should."""
+"""Compare what an answer earned, and what it was reported as, with what its kind of answer should get."""
 
 from __future__ import annotations
 
@@ -18,22 +18,37 @@ Fault = tuple[str, str]  # fault, remedy
 
 
 @dataclass(frozen=True)
+class Diagnosis:
+    """What one failed check reports.
+
+    Attributes:
+        code: The misconception.
+        look_at: The sentence that the learner reads.
+    """
+
+    code: str
+    look_at: str
+
+
+@dataclass(frozen=True)
 class Result:
-    """What an answer earned and was told.
+    """What an answer earned and was reported as.
 
     Attributes:
         answer: The answer.
         earned: Points of the checks that it passed.
         points: Points of all checks that ran.
-        told: The code of the first failed check, or "passed".
+        reported: The code of the first failed check, or "passed".
+        diagnoses: What the failed checks report, in order.
         seconds: How long the cells ran together.
-        problems: What is not as it should be.
+        problems: What differs from what its kind of answer should get.
     """
 
     answer: Answer
     earned: int
     points: int
-    told: str
+    reported: str
+    diagnoses: tuple[Diagnosis, ...]
     seconds: float
     problems: tuple[Problem, ...]
 
@@ -44,7 +59,7 @@ def result_of(lesson: Lesson, answer: Answer, run: JobRun) -> Result:
     Args:
         lesson: The lesson.
         answer: What ran.
-        run: What became of its cells.
+        run: Its cells as they ended.
 
     Returns:
         Points, code and problems.
@@ -53,25 +68,27 @@ def result_of(lesson: Lesson, answer: Answer, run: JobRun) -> Result:
     checks = {check.name: check.points for check in lesson.checks if check.name in labels}
     runs = {cell.label: cell for cell in run.cells}
     passed = {name for name in checks if name in runs and not runs[name].error_name and not runs[name].stderr}
+    failed = [runs.get(name) for name in checks if name not in passed]
     faults = [*_run_faults(answer, run, set(checks)), *_FAULTS[answer.kind](lesson, answer, passed, runs)]
     return Result(
         answer=answer,
         earned=sum(checks[name] for name in passed),
         points=sum(checks.values()),
-        told=next((_told(runs.get(name), run.ended) for name in checks if name not in passed), PASSED),
+        reported=_reported(failed[0], run.ended) if failed else PASSED,
+        diagnoses=tuple(Diagnosis(cell.code, cell.look_at) for cell in failed if cell and cell.look_at),
         seconds=sum(cell.seconds for cell in run.cells),
-        problems=tuple(Problem(answer.path, 0, fault, remedy) for fault, remedy in faults),
+        problems=tuple(Problem(answer.path, answer.line, fault, remedy) for fault, remedy in faults),
     )
 
 
-def _told(cell: CellRun | None, ended: str) -> str:
+def _reported(cell: CellRun | None, ended: str) -> str:
     if cell is None:
         return ended
     return cell.code or cell.error_name or "stderr"
 
 
 def _run_faults(answer: Answer, run: JobRun, checks: set[str]) -> Iterator[Fault]:
-    """What no answer of any kind may do: not end, or break a cell that is no check."""
+    """What no answer of any kind may do: run on without end, or break a cell that is no check."""
     if run.ended != "done":
         number = len(run.cells)
         stopped = answer.job.cells[number][0] if number < len(answer.job.cells) else "the end"
@@ -97,32 +114,35 @@ def _untouched_faults(lesson: Lesson, answer: Answer, passed: set[str], runs: di
         if check.name in passed:
             yield f"{answer} earns {check.points} points of {check.name}", "Make the check need an answer"
         elif cell and cell.error_name not in STUB_ERRORS:
-            yield f"{answer}: {check.name} stops at {cell.error_name}", "Make the check tell the stub"
+            yield f"{answer}: {check.name} stops at {cell.error_name}", "Make the check recognise the stub"
 
 
 def _alone_faults(lesson: Lesson, answer: Answer, passed: set[str], runs: dict[str, CellRun]) -> Iterator[Fault]:
     yield from _untouched_faults(lesson, answer, passed, runs)
     for check in lesson.checks:
         if check.exercise != answer.exercise and check.name in runs and check.name not in passed:
-            told = _one_line(runs[check.name].message)
-            fault = f"{answer} costs points of '{check.exercise}': {check.name}: {told}"
+            message = _one_line(runs[check.name].message)
+            fault = f"{answer} costs points of '{check.exercise}': {check.name}: {message}"
             yield fault, "Move what both need into a given cell"
 
 
 def _wrong_faults(lesson: Lesson, answer: Answer, passed: set[str], runs: dict[str, CellRun]) -> Iterator[Fault]:
-    """The first failed check is what the learner reads first: it names the mistake. The others fail as checks do."""
+    """The first failed check is what a learner reads first, so it names the misconception; the others only fail."""
     failed = [runs[c.name] for c in lesson.checks_of(answer.exercise) if c.name in runs and c.name not in passed]
     if len(passed) == len(lesson.checks_of(answer.exercise)):
-        yield f"{answer} passes every check", "Make a check see this mistake"
+        remedy = "Make a check fail for it; if it is right on the visible case alone, add seed=20011 to its header"
+        yield f"{answer} passes every check", remedy
     elif failed and failed[0].code in (UNSOLVED, UNRECOGNISED):
-        fault = f"{answer}: {failed[0].label} tells it '{failed[0].code}'"
-        yield fault, "Make the judge recognise this mistake"
+        yield (
+            f"{answer}: {failed[0].label} reports it as '{failed[0].code}'",
+            "Make the judge recognise the misconception",
+        )
+    elif failed and failed[0].code and failed[0].code != answer.code:
+        fault = f"{answer}: {failed[0].label} reports it as '{failed[0].code}', the bank declares '{answer.code}'"
+        yield fault, "Correct the judge, or declare the code if its diagnosis is the right one"
     for cell in failed:
         if not cell.code:
-            yield (
-                f"{answer}: {cell.label} stops at {_one_line(_stop(cell))}",
-                "Make the check tell what is wrong",
-            )
+            yield f"{answer}: {cell.label} stops at {_one_line(_stop(cell))}", "Make the check name what is wrong"
 
 
 def _stop(cell: CellRun) -> str:
@@ -138,18 +158,19 @@ _FAULTS = {
 }
 
 
-def shared_code_problems(results: Sequence[Result]) -> list[Problem]:
-    """Tell the wrong answers to one exercise that are told the same."""
-    told_first: dict[tuple[str, str], str] = {}
-    problems = []
+def shared_text_problems(results: Sequence[Result]) -> list[Problem]:
+    """Report each pair of codes of one exercise whose *look at* lines are the same sentence."""
+    first_code: dict[tuple[str, str], str] = {}
+    found: dict[tuple[str, str, str], Problem] = {}
     for result in results:
         answer = result.answer
-        if answer.kind == WRONG and result.told != PASSED:
-            first = told_first.setdefault((answer.exercise, result.told), answer.name)
-            if first != answer.name:
-                fault = f"{answer} is told '{result.told}', as {first} is"
-                problems.append(Problem(answer.path, 0, fault, "Make the judge tell the two mistakes apart"))
-    return problems
+        for diagnosis in result.diagnoses if answer.kind == WRONG else ():
+            first = first_code.setdefault((answer.exercise, diagnosis.look_at), diagnosis.code)
+            if first != diagnosis.code:
+                fault = f"{answer}: the codes '{diagnosis.code}' and '{first}' share one sentence: {diagnosis.look_at}"
+                problem = Problem(answer.path, answer.line, fault, "Give each code a diagnosis of its own in the judge")
+                found.setdefault((answer.exercise, first, diagnosis.code), problem)
+    return list(found.values())
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A process that imports everything once and runs each list of cells in a fork of itself.
+"""Import everything once, and run each list of cells in a fork of this process.
 
 Started as `python -m grader.authoring.fork_server`. It reads one JSON object a line and answers each with one line.
 The first names the imports, each later one is a job. This process runs no tensor operation, so a fork has no threads
@@ -59,7 +59,7 @@ def run_in_fork(job: dict[str, Any]) -> dict[str, Any]:
         job: "cells", pairs of label and source; "environment", variables for them; "limit_seconds".
 
     Returns:
-        "cells", what became of each cell that ended, and "ended": "done", "timeout" or "died".
+        "cells", the outcome of each cell that ended, and "ended": "done", "timeout" or "died".
     """
     folder = tempfile.mkdtemp(prefix="answer-")
     read_end, write_end = os.pipe()
@@ -71,7 +71,7 @@ def run_in_fork(job: dict[str, Any]) -> dict[str, Any]:
     os.close(write_end)
     try:
         text, is_late = _read_until(read_end, time.monotonic() + job["limit_seconds"])
-    finally:  # also where this process is told to stop
+    finally:  # also if this process receives a signal to stop
         _end(child)
         os.close(read_end)
         shutil.rmtree(folder, ignore_errors=True)
@@ -161,6 +161,7 @@ def _described(raised: BaseException) -> dict[str, Any]:
     return {
         "name": type(raised).__name__,
         "code": code if isinstance(code, str) else "",
+        "look_at": str(getattr(raised, "look_at", "")),
         "message": str(raised),
         "lines": lines() if callable(lines) else [],
     }
@@ -170,5 +171,5 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the command, which then sends SIGTERM
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what an import prints must not stand among the answers
+    os.dup2(2, 1)  # keeps what an import prints out of the answers
     serve(sys.stdin, answers)

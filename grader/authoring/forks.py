@@ -32,13 +32,14 @@ Environment = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class CellRun:
-    """What became of one cell.
+    """The outcome of one cell.
 
     Attributes:
         label: The cell's name in the job.
         error_name: The class of the exception, "" for none.
         code: The misconception code of a failed check, "" where the exception has none.
         message: The three lines of a failed check, or the exception's text.
+        look_at: The *look at* line of a failed check, "" where the exception has none.
         stderr: What the cell wrote to file descriptor 2.
         seconds: How long it ran.
     """
@@ -47,13 +48,14 @@ class CellRun:
     error_name: str
     code: str
     message: str
+    look_at: str
     stderr: str
     seconds: float
 
 
 @dataclass(frozen=True)
 class JobRun:
-    """What became of a job: its cells as far as they ended, and "done", "timeout" or "died"."""
+    """The outcome of a job: the cells that ended, and "done", "timeout" or "died"."""
 
     cells: tuple[CellRun, ...]
     ended: str
@@ -96,7 +98,7 @@ class ForkPool:
             server.communicate()
 
     def run_all(self, jobs: Sequence[Job]) -> Iterator[JobRun]:
-        """Run the jobs side by side; give the results in the order of the jobs, each as soon as it is there."""
+        """Run the jobs in parallel; yield the results in the order of the jobs, each as soon as it is known."""
         return self._threads.map(self.run, jobs)
 
     def run(self, job: Job) -> JobRun:
@@ -123,7 +125,7 @@ def _exchange(server: subprocess.Popen[str], request: dict[str, Any]) -> dict[st
         print(json.dumps(request), file=server.stdin, flush=True)
         answer: dict[str, Any] = json.loads(server.stdout.readline())
     except (BrokenPipeError, json.JSONDecodeError):
-        raise AuthoringError(f"{SERVER} ended with code {server.wait()}; its message stands above.") from None
+        raise AuthoringError(f"{SERVER} ended with code {server.wait()}; its message is above.") from None
     return answer
 
 
@@ -144,6 +146,13 @@ def _preload_request(sources: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _cell_run(answer: dict[str, Any]) -> CellRun:
-    error = answer["error"] or {"name": "", "code": "", "message": "", "lines": []}
-    message = "\n".join(error["lines"]) or error["message"]
-    return CellRun(answer["label"], error["name"], error["code"], message, answer["stderr"], answer["seconds"])
+    error = answer["error"] or {"name": "", "code": "", "look_at": "", "message": "", "lines": []}
+    return CellRun(
+        label=answer["label"],
+        error_name=error["name"],
+        code=error["code"],
+        message="\n".join(error["lines"]) or error["message"],
+        look_at=error["look_at"],
+        stderr=answer["stderr"],
+        seconds=answer["seconds"],
+    )

@@ -1,4 +1,4 @@
-"""The two cells that open a released notebook: the Colab badge, and a set-up that does nothing elsewhere."""
+"""Write the two cells that open a released notebook: the Colab badge, and a set-up for Colab alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A learner's folder `work/`, and JupyterLab in it."""
+"""Copy lessons to a learner's folder `work/`, and serve JupyterLab there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ START_SECONDS, STOP_SECONDS, POLL_SECONDS = 60, 15, 0.2
 
 
 def copy_lessons(root: Path) -> list[str]:
-    """Copy lessons that are not yet in `work/`; never write over a learner's file.
+    """Copy lessons that are not yet in `work/`; never overwrite a learner's file.
 
-    A lesson that changed in `course/` since it was copied arrives beside the learner's as `NN_topic.new.ipynb`.
+    A lesson that changed in `course/` since it was copied arrives next to the learner's as `NN_topic.new.ipynb`.
 
     Args:
         root: The repository.
@@ -36,20 +36,20 @@ def copy_lessons(root: Path) -> list[str]:
     work.mkdir(exist_ok=True)
     record = work / COPIED
     copied: dict[str, str] = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
-    told = []
+    lines = []
     for lesson in sorted((root / COURSE).glob("*.ipynb")):
         content = hashlib.sha256(lesson.read_bytes()).hexdigest()
         mine = work / lesson.name
         if not mine.exists():
             shutil.copyfile(lesson, mine)
-            told.append(f"{WORK / mine.name}: copied from {COURSE}/")
+            lines.append(f"{WORK / mine.name}: copied from {COURSE}/")
         elif copied.get(lesson.stem) != content and mine.read_bytes() != lesson.read_bytes():
             newer = _free_name(work, lesson.stem)
             shutil.copyfile(lesson, newer)
-            told.append(f"{WORK / newer.name}: a newer version of the lesson; {WORK / mine.name} is as you left it")
+            lines.append(f"{WORK / newer.name}: a newer version of the lesson; {WORK / mine.name} is as you left it")
         copied[lesson.stem] = content
     write_whole(record, json.dumps(copied, indent=1, sort_keys=True) + "\n")
-    return told
+    return lines
 
 
 def _free_name(work: Path, stem: str) -> Path:
@@ -65,7 +65,7 @@ def open_lab(root: Path, *, has_browser: bool = True, port: int | None = None) -
 
     Args:
         root: The repository.
-        has_browser: Whether to open a browser too; never where there is no display.
+        has_browser: Whether to open a browser; never without a display.
         port: Port to listen on; Jupyter's choice if left out.
 
     Returns:
@@ -102,7 +102,7 @@ def lab_command(work: Path, first: str, *, has_browser: bool, port: int | None) 
     command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={work}", "--log-level=WARN"]
     command += [f"--LabApp.default_url=/lab/tree/{first}", f"--LabApp.app_settings_dir={SETTINGS}"]
     command += [] if has_browser else ["--no-browser"]
-    command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]  # that one or none
+    command += [] if port is None else [f"--port={port}", "--ServerApp.port_retries=0"]  # this port or no other
     command += ["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []  # as in a container
     return command
 
@@ -121,11 +121,11 @@ def _wait_for_url(server: subprocess.Popen[bytes], first: str) -> str:
             continue
         token = f"?token={facts['token']}" if facts["token"] else ""
         return f"{facts['url']}lab/tree/{first}{token}"
-    raise AuthoringError("JupyterLab did not start; its message stands above.")
+    raise AuthoringError("JupyterLab did not start; its message is above.")
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    """Ask the server to stop, with its kernels; end it where it does not."""
+    """Ask the server to stop, with its kernels; kill it if it does not stop."""
     server.terminate()
     try:
         server.wait(STOP_SECONDS)

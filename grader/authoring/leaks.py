@@ -1,4 +1,4 @@
-"""The guard that no text of a solution reaches students."""
+"""Keep the text of a solution out of the released notebook."""
 
 from __future__ import annotations
 

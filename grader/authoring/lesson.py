@@ -1,4 +1,4 @@
-"""A lesson as its source says it, and the notebooks that are built from it."""
+"""Read a lesson and build its notebooks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Check:
         name: The check function that the cell calls; nbgrader's grade_id.
         exercise: The exercise that it belongs to.
         points: What a pass earns.
-        is_further: Whether it stands in the section Further, outside the core mark.
+        is_further: Whether it is in the section Further, outside the core mark.
     """
 
     name: str
@@ -63,13 +63,17 @@ class Lesson:
         """The exercises in order."""
         return tuple(cell.exercise for cell in self.cells if cell.exercise)
 
+    def cell_of(self, exercise: str) -> SourceCell:
+        """Return the cell of one exercise."""
+        return next(cell for cell in self.cells if cell.exercise == exercise)
+
     def checks_of(self, exercise: str) -> tuple[Check, ...]:
         """The checks of one exercise in order."""
         return tuple(check for check in self.checks if check.exercise == exercise)
 
 
 def read_lesson(source_path: Path) -> Lesson:
-    """Read a source and refuse it where its structure is wrong.
+    """Read a source and reject it if its structure is wrong.
 
     Args:
         source_path: `solutions/NN_topic.py`, or a source elsewhere.

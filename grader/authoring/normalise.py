@@ -1,4 +1,4 @@
-"""Whether two answers are the same answer: comments, docstrings, annotations and local names aside."""
+"""Compare answers regardless of comments, docstrings, annotations and local names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From cells with keys to a notebook with nbgrader's metadata, the same bytes each time."""
+"""Build a notebook with nbgrader's metadata from cells with keys, the same bytes each time."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def assemble(stem: str, cells: Iterable[SourceCell], address: RepositoryAddress)
 def content_ids(cells: Sequence[SourceCell]) -> list[str]:
     """Give each cell an id from its own content; equal cells are numbered in order.
 
-    The solved content counts, so that a changed answer changes the release and `release --check` sees it.
+    The solved content counts, so that a changed answer changes the release and `release --check` reports it.
     """
     seen: dict[str, int] = {}
     ids = []
@@ -58,7 +58,7 @@ def content_ids(cells: Sequence[SourceCell]) -> list[str]:
 
 
 def identity_line(cell: SourceCell) -> str:
-    """Return the comment by which a cell is known where its metadata is lost, or ""."""
+    """Return the comment that identifies a cell whose metadata is lost, or ""."""
     if cell.exercise:
         return f"# exercise: {cell.exercise}\n"
     if cell.check:
@@ -68,7 +68,7 @@ def identity_line(cell: SourceCell) -> str:
 
 
 def _unfolded_as_markdown(text: str) -> str:
-    """Surround what is folded by empty lines: without them it is HTML, where Markdown stands as it was typed."""
+    """Surround folded text with empty lines: without them it is HTML, which shows Markdown as it was typed."""
     text = re.sub(r"(<summary>)(.*?)(</summary>)\s*", _summary, text, flags=re.DOTALL)
     return re.sub(r"\s*</details>", "\n\n</details>", text)
 

@@ -1,4 +1,4 @@
-"""Build `course/` and `grader/lessons.json` from `solutions/`, or tell what differs."""
+"""Build `course/` and `grader/lessons.json` from `solutions/`, or report what differs."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ SOURCES, COURSE, POINTS = Path("solutions"), Path("course"), Path("grader/lesson
 
 @dataclass(frozen=True)
 class Change:
-    """A file that is not in step with the sources.
+    """A file that is out of date with the sources.
 
     Attributes:
         path: The file, below the root.
         state: "missing", "differs" or "has no source".
-        text: What it should hold; None where it should not be.
+        text: What it should hold; None if it should not exist.
     """
 
     path: Path
@@ -33,7 +33,7 @@ class Change:
 
 
 def select_sources(root: Path, lessons: Sequence[str] = ()) -> list[Path]:
-    """Return the sources of the lessons asked for, all of them where none is named.
+    """Return the sources of the lessons asked for, all of them if none is named.
 
     Args:
         root: The repository.
@@ -43,7 +43,7 @@ def select_sources(root: Path, lessons: Sequence[str] = ()) -> list[Path]:
         Paths in the order of the course.
 
     Raises:
-        AuthoringError: if a name fits no source.
+        AuthoringError: if a name matches no source.
     """
     every_source = sorted((root / SOURCES).glob("*.py"))
     chosen: set[Path] = set()
@@ -62,7 +62,7 @@ def find_changes(root: Path, lessons: Sequence[str] = ()) -> list[Change]:
 
     Args:
         root: The repository.
-        lessons: Numbers or stems; all where none is named.
+        lessons: Numbers or stems; all if none is named.
 
     Returns:
         The files that are missing, differ, or have no source, in order.
@@ -113,7 +113,7 @@ def _state(path: Path, text: str) -> str:
 
 
 def write_changes(root: Path, changes: Sequence[Change]) -> None:
-    """Bring the files in step: each is replaced whole, so an interruption leaves no half of a file."""
+    """Bring the files up to date; each is replaced whole, so an interruption leaves no half-written file."""
     for change in changes:
         path = root / change.path
         if change.text is None:
@@ -123,7 +123,7 @@ def write_changes(root: Path, changes: Sequence[Change]) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file beside its place, then rename it there."""
+    """Write a temporary file in the same folder, then rename it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -1,4 +1,4 @@
-"""Where the course lives: its root folder here, and its address for Colab."""
+"""Find the root folder of the course, and its address for Colab."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_root(start: Path) -> Path:
     """Return the nearest folder at or above `start` whose pyproject.toml has the table [tool.lean-training].
 
     Raises:
-        AuthoringError: if there is none, neither there nor above the installed package.
+        AuthoringError: if neither it nor a folder above the installed package has one.
     """
     package = Path(__file__).resolve()
     for folder in (start, *start.resolve().parents, *package.parents):

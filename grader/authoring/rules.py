@@ -1,4 +1,4 @@
-"""The structure that a source must have; each breach is one problem with its line and its remedy."""
+"""Check the structure of a source; each breach is one problem with its line and its remedy."""
 
 from __future__ import annotations
 
@@ -44,7 +44,11 @@ def structure_problems(path: Path, cells: Sequence[SourceCell]) -> list[Problem]
 
 def _stem_faults(stem: str) -> Iterator[Fault]:
     if not STEM.fullmatch(stem):
-        yield 0, f"'{stem}' is no lesson name", "Name the file NN_noun_phrase.py: two digits, then words in lower case"
+        yield (
+            0,
+            f"'{stem}' is not a lesson name",
+            "Name the file NN_noun_phrase.py: two digits, then words in lower case",
+        )
 
 
 def _key_faults(cell: SourceCell) -> Iterator[Fault]:
@@ -55,7 +59,7 @@ def _key_faults(cell: SourceCell) -> Iterator[Fault]:
     for key in ("exercise", "check"):
         name = cell.keys.get(key)
         if name is not None and not (isinstance(name, str) and IDENTIFIER.fullmatch(name)):
-            yield cell.line, f"{key}={name!r} names no function", f'Write {key}="the_function"'
+            yield cell.line, f"{key}={name!r} does not name a function", f'Write {key}="the_function"'
         if name is not None and cell.kind != "code":
             yield cell.line, f"a {cell.kind} cell has the key '{key}'", "Put it on a code cell"
 
@@ -64,11 +68,11 @@ def _kind_faults(cell: SourceCell) -> Iterator[Fault]:
     if cell.exercise and cell.check:
         yield cell.line, "a cell is both exercise and check", "Split it into two cells"
     if cell.is_given and (cell.exercise or cell.check):
-        yield cell.line, "a given cell is an exercise or a check", "Take the tag 'given' off"
+        yield cell.line, "a given cell is an exercise or a check", "Remove the tag 'given'"
     if NEEDS_LOOPBACK in cell.tags and not cell.check:
-        yield cell.line, f"the tag '{NEEDS_LOOPBACK}' on a cell that is no check", "Move it to the check cell"
+        yield cell.line, f"the tag '{NEEDS_LOOPBACK}' on a cell that is not a check", "Move it to the check cell"
     if "points" in cell.keys and not cell.check:
-        yield cell.line, "points on a cell that is no check", "Move them to the check cell"
+        yield cell.line, "points on a cell that is not a check", "Move them to the check cell"
     if cell.kind not in ("code", "markdown"):
         yield cell.line, f"a {cell.kind} cell", "Make it a code or a markdown cell"
 
@@ -108,7 +112,7 @@ def _region_faults(cell: SourceCell) -> Iterator[Fault]:
 
 def _exercise_faults(cell: SourceCell, name: str) -> Iterator[Fault]:
     if parsed(cell.source) is None:
-        yield cell.line, f"exercise '{name}' is no valid Python", "Run the source and correct the syntax"
+        yield cell.line, f"exercise '{name}' is not valid Python", "Run the source and correct the syntax"
         return
     functions = functions_named(cell.source, name)
     if len(functions) != 1:
@@ -148,7 +152,7 @@ def _order_faults(cells: Sequence[SourceCell]) -> Iterator[Fault]:
                     "Pass the exercise's function as first argument",
                 )
             elif exercise not in seen:
-                yield cell.line, f"check '{cell.check}' stands before its exercise", f"Move it below '{exercise}'"
+                yield cell.line, f"check '{cell.check}' comes before its exercise", f"Move it below '{exercise}'"
         if name:
             seen.add(name)
     for exercise, line in lines.items():

@@ -18,10 +18,10 @@ JUPYTEXT_KEYS = frozenset({"lines_to_next_cell"})  # jupytext's own bookkeeping,
 
 @dataclass(frozen=True)
 class SourceCell:
-    """One cell of a source, with the line that it stands on.
+    """One cell of a percent script, with its line.
 
     Attributes:
-        kind: "code" or "markdown"; another kind is refused by the rules.
+        kind: "code" or "markdown"; another kind is rejected by the rules.
         source: The text of the cell, solved.
         keys: The cell keys, for example {"check": "check_sum", "points": 2}.
         line: The line of the cell's marker, from 1.
@@ -71,24 +71,42 @@ def read_source(path: Path) -> list[SourceCell]:
         The cells in order, with their lines.
 
     Raises:
-        BuildError: if the script does not start with a cell, or a cell marker stands inside a string.
+        BuildError: if the script does not start with a cell, or a string contains a cell marker.
     """
-    text = path.read_text(encoding="utf-8")
-    lines = [number for number, line in enumerate(text.split("\n"), start=1) if CELL_MARKER.match(line)]
-    if not lines or text.split("\n")[: lines[0] - 1] != [""] * (lines[0] - 1):
+    opening, cells = read_cells(path)
+    if opening.strip():
         raise BuildError([Problem(path, 1, "the source does not start with a cell", "Start it with '# %% [markdown]'")])
-    cells = jupytext.reads(text, fmt="py:percent").cells
-    if len(cells) != len(lines):
-        fault = f"{len(lines)} cell markers give {len(cells)} cells"
-        raise BuildError([Problem(path, 1, fault, "Take '# %%' out of strings, and the header above the first cell")])
-    return [
+    return cells
+
+
+def read_cells(path: Path) -> tuple[str, list[SourceCell]]:
+    """Read the text above the first cell of a percent script, and the cells.
+
+    Args:
+        path: The script.
+
+    Returns:
+        The text, and the cells with their lines.
+
+    Raises:
+        BuildError: if the script has no cell, or a string contains a cell marker.
+    """
+    lines = path.read_text(encoding="utf-8").split("\n")
+    markers = [number for number, line in enumerate(lines, start=1) if CELL_MARKER.match(line)]
+    if not markers:
+        raise BuildError([Problem(path, 1, "the file has no cell", "Start each cell with a line '# %%'")])
+    cells = jupytext.reads("\n".join(lines[markers[0] - 1 :]), fmt="py:percent").cells
+    if len(cells) != len(markers):
+        fault = f"{len(markers)} cell markers give {len(cells)} cells"
+        raise BuildError([Problem(path, 1, fault, "Take '# %%' out of strings")])
+    return "\n".join(lines[: markers[0] - 1]), [
         SourceCell(
             kind=cell.cell_type,
             source=cell.source,
             keys={key: value for key, value in cell.metadata.items() if key not in JUPYTEXT_KEYS},
             line=line,
         )
-        for cell, line in zip(cells, lines, strict=True)
+        for cell, line in zip(cells, markers, strict=True)
     ]
 
 
@@ -101,3 +119,8 @@ def solution_lines(source: str) -> list[str]:
         elif inside and line.strip():
             kept.append(line)
     return kept
+
+
+def without_markers(source: str) -> list[str]:
+    """Return the lines of a cell without the markers of its solution regions."""
+    return [line for line in source.split("\n") if BEGIN not in line and END not in line]

@@ -1,4 +1,4 @@
-"""What `validate` prints, line by line as it becomes known."""
+"""Print what `validate` finds, line by line as it becomes known."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ def print_exercise(lesson: Lesson, exercise: str, results: Iterable[Result]) -> 
     """
     checks = ", ".join(f"{check.name} {check.points}" for check in lesson.checks_of(exercise))
     print(f"\n  {exercise}: {checks}", flush=True)
-    print(f"    {'answer':{NAME_WIDTH}}{'points':{POINTS_WIDTH}}{'told':{CODE_WIDTH}}")
+    print(_line("answer", "points", "declared", "reported") + "seconds")
     shown = []
     for result in results:
-        name = f"{result.answer.kind:8} {result.answer.name}".rstrip()
-        if result.answer.kind == ALONE:
-            name = "whole lesson, this alone unsolved"
-        points = f"{result.earned} of {result.points}"
+        answer = result.answer
+        name = "whole lesson, this alone unsolved" if answer.kind == ALONE else f"{answer.kind:8} {answer.name}"
         fault = "  <- problem" if result.problems else ""
-        line = f"    {name:{NAME_WIDTH}}{points:{POINTS_WIDTH}}{result.told:{CODE_WIDTH}}{result.seconds:6.1f} s{fault}"
-        print(line, flush=True)
+        line = _line(name.rstrip(), f"{result.earned} of {result.points}", answer.code, result.reported)
+        print(f"{line}{result.seconds:7.1f}{fault}", flush=True)
         shown.append(result)
     return shown
+
+
+def _line(name: str, points: str, declared: str, reported: str) -> str:
+    return f"    {name:{NAME_WIDTH}}{points:{POINTS_WIDTH}}{declared:{CODE_WIDTH}}{reported:{CODE_WIDTH}}"
 
 
 def print_problems(problems: Sequence[Problem]) -> None:

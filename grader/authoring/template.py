@@ -1,4 +1,4 @@
-"""The lesson template and the limits of style that a machine can check."""
+"""Check a lesson against the template and its limits of style."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _title_faults(lesson: Lesson) -> Iterator[Fault]:
     heading = f"# {int(lesson.stem[:2])}. "
     first = lesson.cells[0]
     if first.kind != "markdown" or not first.source.startswith(heading):
-        yield first.line, "the first cell is no title", f"Start the lesson with a text cell '{heading}The title'"
+        yield first.line, "the first cell is not a title", f"Start the lesson with a text cell '{heading}The title'"
 
 
 def _count_faults(lesson: Lesson) -> Iterator[Fault]:
@@ -53,25 +53,25 @@ def _count_faults(lesson: Lesson) -> Iterator[Fault]:
         yield 0, f"exercise '{name}' is checked in the core and in Further", "Move its checks to one of them"
     if len(core) != CORE_EXERCISES:
         remedy = "Move exercises below the cell with the tag 'further', or add one"
-        yield 0, f"{len(core)} core exercises, where the template has {CORE_EXERCISES}", remedy
+        yield 0, f"{len(core)} core exercises; the template has {CORE_EXERCISES}", remedy
     if len(further) > FURTHER_EXERCISES:
-        yield 0, f"{len(further)} exercises in Further, where at most {FURTHER_EXERCISES} stand", "Take some out"
+        yield 0, f"{len(further)} exercises in Further, more than {FURTHER_EXERCISES}", "Remove some"
 
 
 def _text_faults(cell: SourceCell) -> Iterator[Fault]:
     prose = CODE_SPAN.sub("code", cell.source)
     words = len(WORD.findall(HTML.sub(" ", LINK.sub("", prose))))
     if words > TEXT_WORDS:
-        yield cell.line, f"a text cell of {words} words, where {TEXT_WORDS} is the most", "Split it or shorten it"
+        yield cell.line, f"a text cell of {words} words, more than {TEXT_WORDS}", "Split it or shorten it"
     for tag in HTML.findall(prose):
         if tag.lower() not in HTML_TAGS:
             yield cell.line_of(f"<{tag}"), f"HTML tag <{tag}>", "Write Markdown; only details, summary and br are HTML"
     for paragraph in prose.split("\n\n"):
         if len(powers := POWER.findall(paragraph)) > 1:
-            yield cell.line_of(powers[0]), "powers that Markdown takes for bold type", "Put each into backticks"
+            yield cell.line_of(powers[0]), "powers that Markdown shows as bold type", "Put each into backticks"
     for figure in FIGURE.finditer(prose):
         if not figure.group(1).strip():
-            yield cell.line_of(figure.group(0)), "a figure without alt text", "Say in the brackets what it shows"
+            yield cell.line_of(figure.group(0)), "a figure without alt text", "Describe in the brackets what it shows"
     if "hint" in cell.tags and "<details>" not in cell.source:
         yield cell.line, "a hint that is not folded", "Put it into <details><summary>Hint</summary> ... </details>"
 
@@ -79,10 +79,10 @@ def _text_faults(cell: SourceCell) -> Iterator[Fault]:
 def _code_faults(cell: SourceCell) -> Iterator[Fault]:
     answer = len(solution_lines(cell.source))
     if answer > ANSWER_LINES:
-        yield cell.line_of(BEGIN), f"an answer of {answer} lines, where {ANSWER_LINES} is the most", "Give more of it"
+        yield cell.line_of(BEGIN), f"an answer of {answer} lines, more than {ANSWER_LINES}", "Give more of it"
     lines = _lines_without_docstring(cell)
     if lines > CODE_LINES:
-        yield cell.line, f"a code cell of {lines} lines, where {CODE_LINES} is the most", "Split it into two cells"
+        yield cell.line, f"a code cell of {lines} lines, more than {CODE_LINES}", "Split it into two cells"
 
 
 def _lines_without_docstring(cell: SourceCell) -> int:

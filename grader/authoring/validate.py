@@ -1,4 +1,4 @@
-"""Prove that the checks of a lesson tell right answers from wrong ones."""
+"""Prove that the checks of a lesson pass right answers and name the misconception of wrong ones."""
 
 from __future__ import annotations
 
@@ -10,82 +10,131 @@ from pathlib import Path
 from grader.command_line import count
 
 from .answers import answers_to, lesson_with_one_unsolved
-from .banks import WRONG, Entry, bank_problems, read_banks
-from .errors import Problem
+from .bank_rules import bank_problems
+from .banks import WRONG, Bank, Entry, read_banks
+from .errors import AuthoringError, BuildError, Problem
 from .executed import disturbances, earned_points, execute
-from .expectations import STUB_ERRORS, Result, result_of, shared_code_problems
+from .expectations import STUB_ERRORS, Result, result_of, shared_text_problems
 from .forks import ForkPool
 from .lesson import Lesson, build_master, build_release, read_lesson
 from .release import select_sources
 from .table import print_exercise, print_notebook, print_problems
 from .validated import Validated, content_hash, write_record
 
+BankedLesson = tuple[Lesson, list[Bank]]
+
 
 @dataclass(frozen=True)
 class LessonReport:
-    """What validation found out about one lesson.
+    """The result of validating one lesson.
 
     Attributes:
         stem: The lesson.
-        results: What each answer earned and was told.
-        problems: What is not as it should be; empty for a lesson that can be released.
+        results: What each answer earned and was reported as.
+        problems: What has to be corrected; empty for a lesson that can be released.
     """
 
     stem: str
     results: tuple[Result, ...]
     problems: tuple[Problem, ...]
 
-    def one_per_message(self) -> dict[str, str]:
-        """For each misconception code, the file name of one wrong answer that is told it."""
-        wrong = [result for result in self.results if result.answer.kind == WRONG]
-        return {result.told: result.answer.path.name for result in reversed(wrong)}
+    def one_per_code(self) -> dict[str, dict[str, str]]:
+        """For each exercise and each code, the name of one wrong answer that is reported under it."""
+        chosen: dict[str, dict[str, str]] = {}
+        for result in self.results:
+            if result.answer.kind == WRONG:
+                chosen.setdefault(result.answer.exercise, {}).setdefault(result.reported, result.answer.name)
+        return chosen
 
 
-def validate(root: Path, lessons: Sequence[str], *, processes: int = 2) -> int:
-    """Validate lessons, print what was found, and remember the lessons where all is well.
+def validate(root: Path, lessons: Sequence[str], exercises: Sequence[str] = (), *, processes: int = 2) -> int:
+    """Validate lessons, print the results, and record the lessons that have no problem.
 
     Args:
         root: The repository.
-        lessons: Numbers or stems; all where none is named.
+        lessons: Numbers or stems; all if none is named.
+        exercises: The exercises whose banks are run; where any is named, nothing else is run and nothing is recorded.
         processes: How many answers run at a time.
 
     Returns:
-        0, or 1 where anything is not as it should be.
+        0, or 1 if there is any problem.
+
+    Raises:
+        BuildError: with every fault of form in the sources and the banks, before anything is run.
+        AuthoringError: if a lesson or an exercise does not exist.
     """
     start_seconds = time.monotonic()
-    reports = [validate_lesson(root, source, processes=processes) for source in select_sources(root, lessons)]
+    banked = _read(root, select_sources(root, lessons))
+    if exercises:
+        reports = _validate_exercises(banked, exercises, processes)
+    else:
+        reports = [validate_lesson(lesson, banks, processes=processes) for lesson, banks in banked]
     problems = [problem for report in reports for problem in report.problems]
     print_problems(problems)
     answers = sum(len(report.results) for report in reports)
     seconds = time.monotonic() - start_seconds
     counts = (count(len(reports), "lesson"), count(answers, "answer"), count(len(problems), "problem"))
     print(f"validate: {', '.join(counts)}, {seconds:.0f} s")
-    whole = [report for report in reports if not report.problems]
-    if whole:
-        write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_message()) for r in whole})
+    sound = [] if exercises else [report for report in reports if not report.problems]
+    if sound:
+        write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_code()) for r in sound})
     return int(bool(problems))
 
 
-def validate_lesson(root: Path, source: Path, *, processes: int = 2) -> LessonReport:
+def _read(root: Path, sources: Sequence[Path]) -> list[BankedLesson]:
+    """Read lessons and their banks, and report the faults of all of them together."""
+    banked: list[BankedLesson] = []
+    problems: list[Problem] = []
+    for source in sources:
+        try:
+            lesson = read_lesson(source)
+            banked.append((lesson, read_banks(root, lesson)))
+        except BuildError as error:
+            problems += error.problems
+    if problems:
+        raise BuildError(problems)
+    return banked
+
+
+def _validate_exercises(banked: Sequence[BankedLesson], names: Sequence[str], processes: int) -> list[LessonReport]:
+    """Run the banks of some exercises alone."""
+    known = {exercise for lesson, _ in banked for exercise in lesson.exercises}
+    for name in names:
+        if name not in known:
+            raise AuthoringError(
+                f"no exercise '{name}' in the lessons named. Exercises there: {', '.join(sorted(known))}."
+            )
+    reports = []
+    for lesson, banks in banked:
+        chosen = [bank for bank in banks if bank.exercise in names]
+        if chosen:
+            print(lesson.stem, flush=True)
+            tried = try_answers(lesson, entries_of(chosen), processes=processes)
+            problems = (*bank_problems(lesson, chosen), *tried.problems)
+            reports.append(LessonReport(lesson.stem, tried.results, problems))
+    return reports
+
+
+def entries_of(banks: Sequence[Bank]) -> list[Entry]:
+    """Return the answers of some banks in order."""
+    return [entry for bank in banks for entry in bank.entries]
+
+
+def validate_lesson(lesson: Lesson, banks: Sequence[Bank], *, processes: int = 2) -> LessonReport:
     """Validate one lesson: both notebooks in a kernel, the banks, and each exercise alone unsolved.
 
     Args:
-        root: The repository, with `tests/wrong_answers` and `tests/right_answers`.
-        source: The lesson's source.
+        lesson: The lesson.
+        banks: Its banks.
         processes: How many answers run at a time.
 
     Returns:
         Results and problems; a table is printed on the way.
-
-    Raises:
-        BuildError: if the source cannot be built.
     """
-    lesson = read_lesson(source)
-    entries = read_banks(root, lesson.stem)
     print(lesson.stem, flush=True)
-    problems = [*_notebook_problems(lesson), *bank_problems(root, lesson, entries)]
-    banks = try_answers(lesson, entries, processes=processes, is_whole=True)
-    return LessonReport(lesson.stem, banks.results, (*problems, *banks.problems))
+    problems = [*_notebook_problems(lesson), *bank_problems(lesson, banks)]
+    tried = try_answers(lesson, entries_of(banks), processes=processes, is_whole=True)
+    return LessonReport(lesson.stem, tried.results, (*problems, *tried.problems))
 
 
 def try_answers(
@@ -114,11 +163,11 @@ def try_answers(
             tried = (result_of(lesson, answer, run) for answer, run in zip(answers, runs, strict=True))
             results += print_exercise(lesson, exercise, tried)
     problems = [problem for result in results for problem in result.problems]
-    return LessonReport(lesson.stem, tuple(results), (*problems, *shared_code_problems(results)))
+    return LessonReport(lesson.stem, tuple(results), (*problems, *shared_text_problems(results)))
 
 
 def _notebook_problems(lesson: Lesson) -> list[Problem]:
-    """Run the solved notebook and the release in a kernel, and tell what is not as it should be."""
+    """Run the solved notebook and the release in a kernel, and compare points and errors with what they should be."""
     points = sum(check.points for check in lesson.checks)
     faults: list[tuple[str, str]] = []
     for name, notebook, target in (

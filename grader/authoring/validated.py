@@ -1,41 +1,40 @@
-"""Which lessons have been validated as they stand now, and which few answers a test run still tries."""
+"""Record which lessons are validated, and choose the few of their answers that a test run still tries."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .banks import FOLDERS, WRONG, Entry, read_banks
+from .banks import WRONG, Entry, bank_paths, read_banks
+from .lesson import Lesson
 from .reached import reached_files
 from .release import SOURCES, write_whole
 
 RECORD = Path("tests/validated.json")
-DAYS = 14  # in which test runs try one answer per message of a validated lesson
+DAYS = 14  # in which test runs try one answer per code of a validated lesson
 
 
 @dataclass(frozen=True)
 class Validated:
-    """What a full validation of one lesson found.
+    """The record of a full validation of one lesson.
 
     Attributes:
         content: Hash of all that the lesson's points depend on.
-        one_per_message: For each misconception code, the file name of one wrong answer that is told it.
+        one_per_code: For each exercise and each code, the name of one wrong answer that is reported under it.
     """
 
     content: str
-    one_per_message: dict[str, str]
+    one_per_code: dict[str, dict[str, str]]
 
 
 def content_hash(root: Path, stem: str) -> str:
     """Hash all that a lesson's points depend on: its source, its banks, and what it reaches of the package."""
     source = root / SOURCES / f"{stem}.py"
-    banks = [path for folder in FOLDERS.values() for path in sorted((root / folder / stem).glob("*.py"))]
     digest = hashlib.sha256()
-    for path in [source, *banks, *reached_files(root, source)]:
+    for path in [source, *bank_paths(root, stem), *reached_files(root, source)]:
         digest.update(f"{path.relative_to(root).as_posix()}\n".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
@@ -49,27 +48,28 @@ def read_record(root: Path) -> dict[str, Validated]:
 
 
 def write_record(root: Path, found: dict[str, Validated]) -> None:
-    """Add what was found to `tests/validated.json`, and drop lessons that are gone."""
+    """Add records to `tests/validated.json`, and drop lessons that no longer exist."""
     record = read_record(root) | found
     kept = {stem: vars(entry) for stem, entry in sorted(record.items()) if (root / SOURCES / f"{stem}.py").is_file()}
     write_whole(root / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
-def entries_to_try(root: Path, stem: str, day: int) -> Sequence[Entry]:
-    """Return the answers that a test run tries: the full banks, or a few of a lesson that was validated as it stands.
+def entries_to_try(root: Path, lesson: Lesson, day: int) -> list[Entry]:
+    """Return the answers that a test run tries: the full banks, or a few of a lesson that is validated as it is now.
 
-    What was validated can change with the libraries alone. So two weeks of test runs try one wrong answer per message,
-    in the order of their names: each run has answers to few exercises, and leaves the others alone.
+    A change of the libraries alone can change a validated lesson's verdicts. So two weeks of test runs try one wrong
+    answer per code, in the order of their names: each run has answers to few exercises, and leaves out the others.
 
     Args:
         root: The repository.
-        stem: The lesson's name.
+        lesson: The lesson.
         day: Number of the day, which chooses the few.
     """
-    entries = read_banks(root, stem)
-    validated = read_record(root).get(stem)
-    if validated is None or validated.content != content_hash(root, stem):
+    entries = [entry for bank in read_banks(root, lesson) for entry in bank.entries]
+    validated = read_record(root).get(lesson.stem)
+    if validated is None or validated.content != content_hash(root, lesson.stem):
         return entries
-    names, place = sorted(validated.one_per_message.values()), day % DAYS
-    names = names[place * len(names) // DAYS : (place + 1) * len(names) // DAYS]
-    return [entry for entry in entries if entry.kind == WRONG and entry.path.name in names]
+    chosen = sorted((exercise, name) for exercise, codes in validated.one_per_code.items() for name in codes.values())
+    place = day % DAYS
+    today = chosen[place * len(chosen) // DAYS : (place + 1) * len(chosen) // DAYS]
+    return [entry for entry in entries if entry.kind == WRONG and (entry.exercise, entry.name) in today]

@@ -11,13 +11,15 @@ from pathlib import Path
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
+from grader.authoring.banks import WRONG, Entry, read_banks
+from grader.authoring.lesson import read_lesson
+
 from .configuration import FILE
 from .errors import ClassroomError
 from .folder import lesson_sources, make_classroom
 from .master import checks_of, is_answer, master_path, nbgrader_metadata, read_notebook
 
 LESSON = "02_gradient_accumulation"
-WRONG_ANSWERS = Path("tests/wrong_answers")
 SHOWN_FIRST = ("not_divided", "activations_whole", "means_added")  # where the bank has them, else by name
 SHOWN_LAST = ("plain_baseline", "hard_coded", "copied_from_lesson", "library_shortcut")
 
@@ -67,22 +69,19 @@ def submissions(classroom: Path) -> dict[str, str]:
 def _wrong(solved: NotebookNode) -> Iterator[tuple[str, NotebookNode]]:
     """Yield one notebook per core exercise with a wrong answer to it, and one with two faults that any lesson knows."""
     exercises = list(dict.fromkeys(check.exercise for check in checks_of(solved) if not check.is_further))
-    bank = lesson_sources()[LESSON].parents[1] / WRONG_ANSWERS / LESSON
-    for exercise in exercises:
-        found = sorted(bank.glob(f"{exercise}__*.py"), key=_rank)
-        if found:
-            yield f"wrong_{_mistake(found[0])}", _answered(solved, exercise, found[0].read_text(encoding="utf-8"))
+    source = lesson_sources()[LESSON]
+    banks = read_banks(source.parents[1], read_lesson(source))
+    for bank in banks:
+        if bank.kind == WRONG and bank.exercise in exercises and bank.entries:
+            shown = min(bank.entries, key=_rank)
+            yield f"wrong_{shown.name}", _answered(solved, bank.exercise, shown.source)
     nothing = f"def {exercises[0]}(*sizes):\n    return None\n"
     broken = f"def {exercises[-1]}(model, micro_batches)\n    return 0.0\n"
     yield "returns_none_and_syntax_error", _answered(_answered(solved, exercises[0], nothing), exercises[-1], broken)
 
 
-def _rank(path: Path) -> tuple[bool, bool, str]:
-    return _mistake(path) not in SHOWN_FIRST, _mistake(path) in SHOWN_LAST, path.name
-
-
-def _mistake(path: Path) -> str:
-    return path.stem.partition("__")[2]
+def _rank(entry: Entry) -> tuple[bool, bool, str]:
+    return entry.name not in SHOWN_FIRST, entry.name in SHOWN_LAST, entry.name
 
 
 def _answers(notebook: NotebookNode) -> list[NotebookNode]:

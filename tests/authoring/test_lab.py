@@ -30,14 +30,14 @@ def test_a_lesson_is_copied_once_and_never_written_over(released: Path) -> None:
     assert mine.read_text() == "my answers"
 
 
-def test_a_newer_lesson_arrives_beside_the_learners_once(released: Path) -> None:
+def test_a_newer_lesson_arrives_next_to_the_learners_once(released: Path) -> None:
     copy_lessons(released)
     mine = released / "work" / LESSON
     mine.write_text("my answers")
     course_file = released / "course" / LESSON
     course_file.write_text(course_file.read_text().replace("You will add", "You are going to add"))
-    told = f"work/07_sums.new.ipynb: a newer version of the lesson; work/{LESSON} is as you left it"
-    assert copy_lessons(released) == [told]
+    line = f"work/07_sums.new.ipynb: a newer version of the lesson; work/{LESSON} is as you left it"
+    assert copy_lessons(released) == [line]
     assert copy_lessons(released) == []
     assert mine.read_text() == "my answers"
     assert (released / "work/07_sums.new.ipynb").read_bytes() == course_file.read_bytes()
@@ -85,13 +85,13 @@ def test_lab_answers_on_its_url_and_stops_at_ctrl_c(released: Path) -> None:
 
 
 @pytest.mark.parametrize("port", ["99999", "0", "home"])
-def test_number_that_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_number_outside_the_range_of_ports_is_rejected(port: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["lab", "--port", port])
     assert "argument --port: " in capsys.readouterr().err
 
 
-def test_port_in_use_is_told_and_no_other_is_taken(
+def test_port_in_use_is_reported_and_no_other_is_taken(
     released: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(released)
@@ -102,4 +102,4 @@ def test_port_in_use_is_told_and_no_other_is_taken(
         assert main(["lab", "--no-browser", "--port", str(port)]) == 2
     said = capfd.readouterr().err
     assert f"could not be started because port {port} is not available" in said
-    assert "JupyterLab did not start; its message stands above" in said
+    assert "JupyterLab did not start; its message is above" in said

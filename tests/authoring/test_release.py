@@ -45,9 +45,9 @@ def test_check_names_missing_and_stale_files(course: Path, capsys: pytest.Captur
     main(["release"])
     (course / COURSE_FILE).rename(course / "course/08_gone.ipynb")
     assert main(["release", "--check"]) == 1
-    told = capsys.readouterr().out
-    assert f"{COURSE_FILE}: missing" in told
-    assert "course/08_gone.ipynb: has no source" in told
+    printed = capsys.readouterr().out
+    assert f"{COURSE_FILE}: missing" in printed
+    assert "course/08_gone.ipynb: has no source" in printed
     assert main(["release"]) == 0
     assert not (course / "course/08_gone.ipynb").exists()
 
@@ -66,12 +66,12 @@ def test_a_faulty_source_exits_1_and_writes_nothing(
     before = files_below(course)
     assert main(["release"]) == 1
     assert files_below(course) == before
-    told = capsys.readouterr().err
-    assert told.startswith(f"{source}:")
-    assert "Traceback" not in told
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"{source}:")
+    assert "Traceback" not in printed
 
 
-def test_faults_of_all_sources_are_told_together(
+def test_faults_of_all_sources_are_reported_together(
     course: Path, source: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source.with_name("08_more.py").write_text(toy.LESSON.replace("points=3", "points=0").replace("7. Sums", "8. More"))
@@ -91,9 +91,9 @@ def test_a_named_lesson_is_built_alone(course: Path, source: Path) -> None:
 
 def test_an_unknown_lesson_exits_2_and_lists_the_known_ones(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["release", "99"]) == 2
-    told = capsys.readouterr().err
-    assert "no lesson '99'" in told
-    assert "07_sums" in told
+    printed = capsys.readouterr().err
+    assert "no lesson '99'" in printed
+    assert "07_sums" in printed
 
 
 def test_release_never_imports_torch(course: Path) -> None:

@@ -24,7 +24,7 @@ FAULTS = {
     "no region": (REGION, "    return 2 * number", "exercise 'double' has no solution region"),
     "no docstring": ('    """Return twice a number."""\n', "", "exercise 'double' has no docstring"),
     "no function": ("def double(", "def twice(", "the cell defines 0 functions named 'double'"),
-    "no Python": ("def double(", "def double)(", "exercise 'double' is no valid Python"),
+    "no Python": ("def double(", "def double)(", "exercise 'double' is not valid Python"),
     "open region": (
         "    return 2 * number\n    ### END SOLUTION",
         "    return 2 * number",
@@ -44,11 +44,11 @@ FAULTS = {
     "negative points": ('"check_last" points=3', '"check_last" points=-1', "check 'check_last' has points=-1"),
     "half points": ('"check_last" points=3', '"check_last" points=0.5', "check 'check_last' has points=0.5"),
     "no points": ('"check_last" points=3', '"check_last"', "check 'check_last' has no points"),
-    "points elsewhere": ('exercise="double"', 'exercise="double" points=2', "points on a cell that is no check"),
+    "points elsewhere": ('exercise="double"', 'exercise="double" points=2', "points on a cell that is not a check"),
     "loopback elsewhere": (
         'exercise="double"',
         'exercise="double" tags=["needs-loopback"]',
-        "the tag 'needs-loopback' on a cell that is no check",
+        "the tag 'needs-loopback' on a cell that is not a check",
     ),
     "no check": ('# %% check="check_double" points=1\ncheck_double(double)\n', "", "exercise 'double' has no check"),
     "header": ("# You will", "# [Open](https://colab.research.google.com/x). You will", "a Colab header in the source"),
@@ -68,7 +68,9 @@ def replaced(source: Path, old: str, new: str) -> Path:
 
 
 @pytest.mark.parametrize("old, new, fault", FAULTS.values(), ids=FAULTS)
-def test_a_breach_of_structure_is_told_with_file_line_and_remedy(source: Path, old: str, new: str, fault: str) -> None:
+def test_a_breach_of_structure_is_reported_with_file_line_and_remedy(
+    source: Path, old: str, new: str, fault: str
+) -> None:
     with pytest.raises(BuildError) as caught:
         read_lesson(replaced(source, old, new))
     problem = next(problem for problem in caught.value.problems if problem.fault == fault)
@@ -78,13 +80,13 @@ def test_a_breach_of_structure_is_told_with_file_line_and_remedy(source: Path, o
     assert str(problem) == f"{source}:{problem.line}: {fault}. {problem.remedy}."
 
 
-def test_a_check_before_its_exercise_is_refused(source: Path) -> None:
+def test_a_check_before_its_exercise_is_rejected(source: Path) -> None:
     source.write_text(toy.LESSON.replace(CHECK, "").replace('# %% exercise="add"', f'{CHECK}\n\n# %% exercise="add"'))
-    with pytest.raises(BuildError, match="check 'check_sum' stands before its exercise"):
+    with pytest.raises(BuildError, match="check 'check_sum' comes before its exercise"):
         read_lesson(source)
 
 
-def test_every_fault_of_a_file_is_told_at_once(source: Path) -> None:
+def test_every_fault_of_a_file_is_reported_at_once(source: Path) -> None:
     text = toy.LESSON.replace("points=3", "points=0").replace('    """Return twice a number."""\n', "")
     source.write_text(text)
     with pytest.raises(BuildError) as caught:
@@ -93,12 +95,12 @@ def test_every_fault_of_a_file_is_told_at_once(source: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["sums", "7_sums", "07_Sums", "07-sums", "07_"])
-def test_a_stem_without_number_and_noun_is_refused(source: Path, name: str) -> None:
-    with pytest.raises(BuildError, match="is no lesson name"):
+def test_a_stem_without_number_and_noun_is_rejected(source: Path, name: str) -> None:
+    with pytest.raises(BuildError, match="is not a lesson name"):
         read_lesson(source.rename(source.with_name(f"{name}.py")))
 
 
-def test_text_above_the_first_cell_is_refused(source: Path) -> None:
+def test_text_above_the_first_cell_is_rejected(source: Path) -> None:
     source.write_text('"""A lesson."""\n' + toy.LESSON)
     with pytest.raises(BuildError, match="does not start with a cell"):
         read_lesson(source)
@@ -112,20 +114,20 @@ def test_text_above_the_first_cell_is_refused(source: Path) -> None:
     ],
     ids=["code", "text"],
 )
-def test_solution_text_elsewhere_in_the_release_is_refused(source: Path, leak: str) -> None:
+def test_solution_text_elsewhere_in_the_release_is_rejected(source: Path, leak: str) -> None:
     source.write_text(toy.LESSON.replace("# %%\nlook(add, 3, 4)", leak))
     with pytest.raises(BuildError, match="solution text of 'add' stays in cell 6 of the release"):
         build_release(source)
 
 
 STYLE = {
-    "title": ("# # 7. Sums", "# # Sums", "the first cell is no title"),
+    "title": ("# # 7. Sums", "# # Sums", "the first cell is not a title"),
     "two core exercises": ("# <details>", "# <details>\n# %% [markdown] tags=['further']\n# More", "1 core exercises"),
     "long text": ("# You will add numbers.", "# " + "word " * 130, "a text cell of 132 words"),
     "long code": ("look(add, 3, 4)", "look(add, 3, 4)\n" * 21, "a code cell of 21 lines"),
     "long answer": ("    return 2 * number", "    number += 1\n" * 15 + "    return number", "an answer of 16 lines"),
     "HTML": ("# You will", '# <img src="x.png"> You will', "HTML tag <img>"),
-    "bold powers": ("# You will", "# 2**16 and 2**26. You will", "powers that Markdown takes for bold type"),
+    "bold powers": ("# You will", "# 2**16 and 2**26. You will", "powers that Markdown shows as bold type"),
     "alt text": ("# You will", "# ![](x.png) You will", "a figure without alt text"),
     "open hint": (
         "<details><summary>Hint</summary>Count on your fingers.</details>",
@@ -136,7 +138,7 @@ STYLE = {
 
 
 @pytest.mark.parametrize("old, new, fault", STYLE.values(), ids=STYLE)
-def test_a_breach_of_the_template_is_told(source: Path, old: str, new: str, fault: str) -> None:
+def test_a_breach_of_the_template_is_reported(source: Path, old: str, new: str, fault: str) -> None:
     problems = template_problems(read_lesson(replaced(source, old, new)))
     assert [problem for problem in problems if problem.fault.startswith(fault)]
 
@@ -145,6 +147,6 @@ def test_the_toy_lesson_keeps_the_template(source: Path) -> None:
     assert template_problems(read_lesson(source)) == []
 
 
-def test_code_in_text_and_folds_are_no_html(source: Path) -> None:
+def test_code_in_text_and_folds_are_not_html(source: Path) -> None:
     text = "# Write `list<int>`, see <https://example.org><br>\n# <details><summary>Why?</summary>So.</details>"
     assert template_problems(read_lesson(replaced(source, "# You will", text))) == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-STEM = "07_sums"
+STEM, TOPIC = "07_sums", "sums"
 SETTINGS = '[tool.lean-training]\nrepository = "someone/course"\nbranch = "main"\n'
 CHECKS = """
 from grader.verdict import CheckFailed, NotSolvedYet, Verdict
@@ -141,20 +141,33 @@ def make_course(root: Path, lesson: str = LESSON) -> Path:
     return source
 
 
-def answer(exercise: str, expression: str, comment: str = "# Source: a thought.") -> str:
-    """Return a bank entry that returns an expression."""
-    return f"{comment}\ndef {exercise}({SIGNATURES[exercise]}):\n    return {expression}\n"
+def wrong_cell(exercise: str, name: str, expression: str, code: str, comment: str = "# Source: a thought.") -> str:
+    """Return the cell of a wrong answer that returns an expression."""
+    return f'# %% answer="{name}" code="{code}"\n{comment}\n{function(exercise, expression)}'
+
+
+def right_cell(exercise: str, name: str, expression: str) -> str:
+    """Return the cell of a right answer that returns an expression."""
+    return f'# %% answer="{name}"\n{function(exercise, expression)}'
+
+
+def function(exercise: str, expression: str) -> str:
+    """Return an answer that returns an expression."""
+    return f"def {exercise}({SIGNATURES[exercise]}):\n    return {expression}\n"
+
+
+def bank(root: Path, exercise: str, kind: str) -> Path:
+    """Return the path of a bank."""
+    return root / "tests" / "lessons" / TOPIC / f"{exercise}.{kind}.py"
 
 
 def make_banks(root: Path) -> None:
-    """Write banks that validate: eight wrong and three right answers per exercise, each told its own code."""
-    wrong = root / "tests" / "wrong_answers" / STEM
-    right = root / "tests" / "right_answers" / STEM
-    wrong.mkdir(parents=True)
-    right.mkdir(parents=True)
+    """Write banks that validate: eight wrong answers per exercise, each with its own code, and three right ones."""
+    bank(root, "add", "wrong").parent.mkdir(parents=True)
+    names = [*OBLIGATORY, *(f"returns_{number}" for number in range(5))]
     for exercise, expressions in RIGHT.items():
-        names = [*OBLIGATORY, *(f"returns_{number}" for number in range(5))]
-        for number, name in enumerate(names):
-            (wrong / f"{exercise}__{name}.py").write_text(answer(exercise, str(100 + number)))
-        for number, expression in enumerate(expressions):
-            (right / f"{exercise}__way_{number}.py").write_text(answer(exercise, expression))
+        codes = [(name, str(number), f"code_{number}") for number, name in enumerate(names, start=100)]
+        wrong = [wrong_cell(exercise, *cell) for cell in codes]
+        right = [right_cell(exercise, f"way_{number}", text) for number, text in enumerate(expressions)]
+        bank(root, exercise, "wrong").write_text("\n\n".join(wrong))
+        bank(root, exercise, "right").write_text("\n\n".join(right))
