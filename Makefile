@@ -16,7 +16,7 @@ help:
 	@echo "make setup     .venv with the pinned set (every other target calls it)"
 	@echo "make lab       copy new lessons to work/ and open JupyterLab there"
 	@echo "make test      the tests"
-	@echo "make check     format, lint, types, import direction, course/ in step with solutions/, links"
+	@echo "make check     format, lint, types, import direction, course/ in step with solutions/, links, English"
 	@echo "make release   rebuild course/ from solutions/"
 	@echo "make validate  every lesson solved, unsolved, and against its banks  (LESSONS='02 03' for some)"
 	@echo "make demo      grade an embedded class and show the marks"
@@ -46,6 +46,8 @@ check: $(READY)
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m grader release --check
 	@$(BIN)/python tests/links.py
+	@$(BIN)/python tests/phrases.py
+	@$(BIN)/codespell
 
 release: $(READY)
 	@$(BIN)/python -m grader release

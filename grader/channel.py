@@ -1,4 +1,4 @@
-"""What a class kernel and the runner outside of it agree on: names, sizes, and which check has a judge."""
+"""What a class kernel and the runner outside of it agree on: names and sizes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,3 @@ SEED_VARIABLE = "LEAN_TRAINING_SEED"
 
 STEPS_VARIABLE = "LEAN_TRAINING_STEPS"  # the descriptor on which a measured step is announced
 KERNEL, BEGIN, END, ACKNOWLEDGED = b"kernel", b"begin", b"end", b"ok"
-
-CHECKS = "grader.checks."
-
-
-def topic_of(check: str) -> str | None:
-    """Return the module in `grader.judges` that judges a check of the course; None if the name is no such check."""
-    import grader
-
-    home = grader._HOME_OF.get(check, "")
-    is_check = check.startswith("check_") and home.startswith(CHECKS)
-    return home.removeprefix(CHECKS) if is_check else None

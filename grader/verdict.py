@@ -1,4 +1,4 @@
-"""What a judge says of one observation, and how a learner reads it."""
+"""The verdict of a judge on one observation, and the three lines that a learner reads."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ UNRECOGNISED = "unrecognised"
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge says of one observation.
+    """The verdict of a judge on one observation.
 
     Attributes:
         code: "passed", or the stable name of the misconception, or "unrecognised".
         expected: What was expected, with its unit.
         measured: What was measured, with its unit.
-        look_at: Where the learner looks next; empty for a pass.
+        look_at: The diagnosis, and where the learner looks next; empty for a pass.
     """
 
     code: str
@@ -42,8 +42,9 @@ class CheckFailed(AssertionError):
         super().__init__(f"[{self.code}] {self.measured}")
 
     def lines(self) -> list[str]:
-        """Return the three lines: expected, measured, look at."""
-        return [f"expected  {self.expected}", f"measured  {self.measured}", f"look at   {self.look_at}"]
+        """Return the three lines: expected, measured, look at; the misconception's code ends the third."""
+        look_at = f"{self.look_at}  [{self.code}]".lstrip()
+        return [f"expected  {self.expected}", f"measured  {self.measured}", f"look at   {look_at}"]
 
     def _render_traceback_(self) -> list[str]:
         """IPython shows these lines instead of a traceback."""

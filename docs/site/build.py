@@ -48,7 +48,7 @@ AREAS = {
     "Figures": "grader.figures",
     "Models and data": "grader.testbed",
     "Device and units": ("grader.device", "grader.units", "grader.verdict"),
-    "Checks": "grader.checks",
+    "Checks": ("grader.lessons", "grader.observing"),
 }
 
 

@@ -23,7 +23,7 @@ HEAVY_MODULES = (
     "datasets",
     "matplotlib.pyplot",
 )
-GRADER_PACKAGES = ("checks", "judges", "cases", "testbed", "meters")
+GRADER_PACKAGES = ("observing", "lessons", "judging", "testbed", "meters")
 HEAVY_SIGNS = frozenset({"torch", "grader", "transformers", "accelerate"})
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "agg", "TOKENIZERS_PARALLELISM": "false"}
 

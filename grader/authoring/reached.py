@@ -7,15 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = "grader"
-CHECKS, JUDGES = f"{PACKAGE}.checks.", f"{PACKAGE}.judges."
+REGISTRY = f"{PACKAGE}.registry"
+TABLES = ("HOMES", "JUDGES")
 WITHOUT_POINTS = (f"{PACKAGE}.authoring", f"{PACKAGE}.classroom", f"{PACKAGE}.figures")
 
 
 def reached_files(root: Path, source: Path) -> list[Path]:
     """Return the files of the package that a lesson reaches, without those that no point depends on.
 
-    A check reaches the judges of its topic, which it asks by name. The table of public names is no part of it: a name
-    counts with the module that it stands for.
+    A check reaches its judge, which it asks by name. The registry of public names is no part of it: a name counts with
+    the modules that it stands for.
 
     Args:
         root: The repository.
@@ -24,30 +25,31 @@ def reached_files(root: Path, source: Path) -> list[Path]:
     Returns:
         The files, sorted; [] where the lesson imports nothing of the package.
     """
-    homes = _homes(root / PACKAGE / "__init__.py")
+    homes = _homes(root / PACKAGE / "registry.py")
     found: dict[str, Path] = {}
     waiting = list(_imported(source, "", homes))
     while waiting:
         name = waiting.pop()
         path = _file_of(root, name)
-        if path is None or name in found or name == PACKAGE or name.startswith(WITHOUT_POINTS):
+        if path is None or name in found or name in (PACKAGE, REGISTRY) or name.startswith(WITHOUT_POINTS):
             continue
         found[name] = path
         waiting += [*_imported(path, _package_of(name, path), homes), name.rpartition(".")[0]]
-        if name.startswith(CHECKS):
-            waiting.append(JUDGES + name.removeprefix(CHECKS))
     return sorted(found.values())
 
 
-def _homes(table: Path) -> dict[str, str]:
-    """Return the module that each public name stands for."""
-    for statement in _parsed(table).body if table.is_file() else ():
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "_HOMES":
-            return {name: home for home, names in ast.literal_eval(statement.value).items() for name in names}
-    return {}
+def _homes(registry: Path) -> dict[str, list[str]]:
+    """Return the modules that each public name stands for: its home, and of a check also its judge."""
+    homes: dict[str, list[str]] = {}
+    for statement in _parsed(registry).body if registry.is_file() else ():
+        if isinstance(statement, ast.AnnAssign) and ast.unparse(statement.target) in TABLES and statement.value:
+            for module, names in ast.literal_eval(statement.value).items():
+                for name in names:
+                    homes.setdefault(name, []).append(module)
+    return homes
 
 
-def _imported(path: Path, package: str, homes: dict[str, str]) -> Iterator[str]:
+def _imported(path: Path, package: str, homes: dict[str, list[str]]) -> Iterator[str]:
     """Yield each module of this package that a file may import; also names that are no module."""
     for statement in ast.walk(_parsed(path)):
         if isinstance(statement, ast.Import):
@@ -60,7 +62,7 @@ def _imported(path: Path, package: str, homes: dict[str, str]) -> Iterator[str]:
             continue
         for name in names:
             if name.partition(".")[0] == PACKAGE:
-                yield homes.get(name.removeprefix(f"{PACKAGE}."), name)
+                yield from homes.get(name.removeprefix(f"{PACKAGE}."), [name])
 
 
 def _parsed(path: Path) -> ast.Module:

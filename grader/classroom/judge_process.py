@@ -32,7 +32,7 @@ class Judge:
         paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)
         settings = {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "grader.judges"],
+            [sys.executable, "-P", "-m", "grader.judging"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,

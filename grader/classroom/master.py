@@ -13,7 +13,7 @@ from typing import Any
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from grader.channel import topic_of
+from grader.registry import is_check
 
 from .errors import ClassroomError
 from .shown_results import ANY_NUMBER, shown_results
@@ -159,7 +159,7 @@ def is_course_check(cell: NotebookNode) -> bool:
 def judged_check(cell: NotebookNode) -> str | None:
     """Return the name of a graded check of the course that has a judge; None for any other cell."""
     line = CHECK_LINE.match(cell.source)
-    is_judged = line and is_graded(cell) and is_course_check(cell) and topic_of(line.group(1))
+    is_judged = line and is_graded(cell) and is_course_check(cell) and is_check(line.group(1))
     return line.group(1) if line and is_judged else None
 
 

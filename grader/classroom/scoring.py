@@ -236,10 +236,10 @@ def _course_verdict(check: Check, error: dict[str, Any], value: str, run: CellRu
     lines = [COLOUR.sub("", str(line)) for line in error.get("traceback", [])]
     said = {key: _line_after(lines, key) for key in ("expected", "measured", "look at")}
     code = CODE.match(value)
+    name = code.group(1) if code else "failed"
     measured = said["measured"] or one_line(lines[-1] if lines else CODE.sub("", value), LONGEST_FIELD)
-    return Score(
-        check, 0.0, FAIL, code.group(1) if code else "failed", said["expected"], measured, said["look at"], run.seconds
-    )
+    look_at = said["look at"].removesuffix(f" [{name}]").rstrip()
+    return Score(check, 0.0, FAIL, name, said["expected"], measured, look_at, run.seconds)
 
 
 def _line_after(lines: Sequence[str], key: str) -> str:

@@ -209,13 +209,14 @@ def test_two_weeks_of_test_runs_try_one_answer_per_message_until_something_chang
 
 def test_a_lesson_stays_validated_until_something_that_it_reaches_changes(course: Path) -> None:
     files = {
-        "__init__.py": '_HOMES = {"grader.checks.sums": ("check_sum",), "grader.checks.other": ("check_other",)}\n',
-        "checks/sums.py": "from grader.cases.sums import CASE\n",
-        "checks/other.py": "",
-        "cases/sums/__init__.py": "from .numbers import CASE\n",
-        "cases/sums/numbers.py": "CASE = 1\n",
-        "judges/sums.py": "def judge_sum():\n    from grader.meters.peak import measure\n",
-        "judges/other.py": "",
+        "registry.py": 'HOMES: T = {"grader.lessons.sums.checks": ("check_sum",), "grader.lessons.b": ("check_b",)}\n'
+        'JUDGES: T = {"grader.judging.lessons.sums": ("check_sum",), "grader.judging.lessons.b": ("check_b",)}\n',
+        "lessons/sums/checks.py": "from grader.lessons.sums import CASE\n",
+        "lessons/b.py": "",
+        "lessons/sums/__init__.py": "from .numbers import CASE\n",
+        "lessons/sums/numbers.py": "CASE = 1\n",
+        "judging/lessons/sums.py": "def judge_sum():\n    from grader.meters.peak import measure\n",
+        "judging/lessons/b.py": "",
         "meters/peak.py": "",
         "figures.py": "",
     }
@@ -232,5 +233,5 @@ def test_a_lesson_stays_validated_until_something_that_it_reaches_changes(course
         if content_hash(course, toy.STEM) != validated:
             changing.append(name)
         (course / "grader" / name).write_text(text)
-    reached = ["checks/sums.py", "cases/sums/__init__.py", "cases/sums/numbers.py", "judges/sums.py", "meters/peak.py"]
-    assert changing == reached
+    unreached = ["registry.py", "lessons/b.py", "judging/lessons/b.py", "figures.py"]
+    assert changing == [name for name in files if name not in unreached]

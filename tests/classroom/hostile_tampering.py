@@ -188,7 +188,7 @@ def measuring_functions_are_patched(room: Room) -> NotebookNode:
     patch = (
         "import time, torch, builtins\ntorch.allclose = torch.equal = lambda *a, **k: True\n"
         "time.perf_counter = lambda: 0.0\ntorch.cuda.max_memory_allocated = lambda *a: 0\n"
-        "import grader.checks.running as running\nrunning.observe = lambda *a, **k: None"
+        "import grader.observing.running as running\nrunning.observe = lambda *a, **k: None"
     )
     return room.wrong({FIRST: [patch]})
 
@@ -248,7 +248,7 @@ def an_observation_is_a_pickle(room: Room) -> NotebookNode:
 @case("47", (0, 3, 4, 1))
 def the_judge_is_asked_for_the_answer(room: Room) -> NotebookNode:
     body = (
-        "    import os\n    from grader.judges import gradient_accumulation as judge\n"
+        "    import os\n    from grader.judging.lessons.gradient_accumulation import loops as judge\n"
         "    return judge.references(int(os.environ['LEAN_TRAINING_SEED']))"
     )
     return room.solved(largest_micro_batch=answer(FIRST, body))

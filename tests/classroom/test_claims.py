@@ -24,7 +24,7 @@ MEASURE = f"""\
 import json
 import torch
 from torch.utils.checkpoint import checkpoint_sequential
-from grader.checks.claims import measure_claimed_peak
+from grader.observing.claims import measure_claimed_peak
 from grader.testbed.chain import make_chain
 
 def above_entry(is_checkpointed):
@@ -127,8 +127,8 @@ def test_a_kernel_that_hides_its_memory_later_on_is_seen_and_one_that_always_did
 def test_without_a_runner_a_claimed_peak_is_measured_as_any(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    from grader.checks.claims import measure_claimed_peak
     from grader.meters.measurement import measure_peak_memory
+    from grader.observing.claims import measure_claimed_peak
 
     monkeypatch.delenv(STEPS_VARIABLE, raising=False)
     weight = torch.nn.Linear(64, 64)
@@ -143,7 +143,7 @@ def test_without_a_runner_a_claimed_peak_is_measured_as_any(monkeypatch: pytest.
 def test_a_compiled_step_is_refused_on_the_cpu_also_where_it_is_claimed() -> None:
     import torch
 
-    from grader.checks.claims import measure_claimed_peak
+    from grader.observing.claims import measure_claimed_peak
 
     compiled = torch.compile(lambda: None, backend="eager")
 

@@ -63,7 +63,7 @@ def test_a_solution_passes_and_its_observations_stay_out_of_the_outputs(is_forke
 
 
 def test_the_kernel_of_a_class_has_asked_no_judge() -> None:
-    own = ["import sys", "sys.modules['grader.judges'] = None  # makes an import of it fail"]
+    own = ["import sys", "sys.modules['grader.judging'] = None  # makes an import of it fail"]
     assert set(verdicts(graded(own)[0]).values()) == {"pass"}
 
 
@@ -177,7 +177,7 @@ def test_a_class_is_written_without_any_observation(tmp_path: Path) -> None:
 
 
 CLAIM_LESS = """\
-import dataclasses, grader.checks.claims as claims
+import dataclasses, grader.observing.claims as claims
 measure = claims.measure_peak_memory
 def measure_less(*arguments, **keywords):
     peak = measure(*arguments, **keywords)
@@ -233,7 +233,7 @@ def test_a_kernel_that_was_started_anew_is_watched_as_the_first() -> None:
 
 def test_a_step_that_is_not_announced_is_tampered() -> None:
     own = ["import os\nos.close(int(os.environ['LEAN_TRAINING_STEPS']))"]
-    own[0] += "\nimport grader.checks.claims as claims, contextlib\nclaims._runner_watches = contextlib.nullcontext"
+    own[0] += "\nimport grader.observing.claims as claims, contextlib\nclaims._runner_watches = contextlib.nullcontext"
     score = graded(own)[0][PEAK]
     assert (score.points, score.verdict) == (0, "tampered")
     assert "0 measured steps and 0 other signals for 1 claims" in score.measured
@@ -243,11 +243,11 @@ def test_a_step_that_is_not_announced_is_tampered() -> None:
 
 
 def test_a_changed_door_is_named_in_a_note_that_costs_nothing() -> None:
-    own = ["import grader.checks.running as running", "emit = running.emit_observation"]
+    own = ["import grader.observing.running as running", "emit = running.emit_observation"]
     own.append("def passed_on(observation):\n    emit(observation)\nrunning.emit_observation = passed_on")
     scores, execution = graded(own)
     assert set(verdicts(scores).values()) == {"pass"}
-    assert execution.notes == ["the notebook changes grader.checks.running.emit_observation"]
+    assert execution.notes == ["the notebook changes grader.observing.running.emit_observation"]
 
 
 def test_asserts_that_are_cut_out_of_a_cell_hold_for_the_stub_too() -> None:

@@ -22,7 +22,7 @@ SETTINGS = (
 )
 PLAIN_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 PACKAGE = Path(grader.__file__).resolve().parent
-JUDGES = PACKAGE / "judges"
+JUDGES = PACKAGE / "judging"
 
 
 def visible_paths(extra: Sequence[str] = ()) -> tuple[str, ...]:

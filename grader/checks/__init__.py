@@ -1,1 +1,0 @@
-"""One module per topic: the observation of a learner's answer."""

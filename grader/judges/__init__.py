@@ -1,1 +1,0 @@
-"""One module per topic: the reference and the verdict."""

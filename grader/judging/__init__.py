@@ -1,0 +1,1 @@
+"""Compares observations with references and names misconceptions; hidden from the kernels of a class."""

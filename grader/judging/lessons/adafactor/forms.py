@@ -1,0 +1,140 @@
+"""Verdicts on Adafactor under Accelerate and the Trainer: used as taught, and equal to the raw loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from grader.judging.forms import name_form
+from grader.judging.lessons.adafactor.second_moments import Estimate, SecondMoment
+from grader.judging.lessons.adafactor.steps import root_mean_square
+from grader.judging.optimizer_forms import (
+    FORMS_LOOK_AT,
+    in_batches,
+    judge_batches,
+    judge_usage,
+    make_loop_reference,
+    split_by_parameters,
+)
+from grader.judging.step_paths import measure_miss
+from grader.judging.updates import judge_gradients
+from grader.judging.vectors import tensors_of
+from grader.lessons.adafactor.forms import adafactor_forms_cases
+from grader.observation import Observation
+from grader.testbed.pair_runs import DecayFormsCase
+from grader.verdict import PASSED, UNRECOGNISED, Verdict
+
+# The same steps in float32 and in float64 end within 1e-4 of the movement; the nearest other option is 0.1 away.
+TOLERANCE = 1e-3
+DECAY_RATE, EPS = -0.8, 1e-30  # defaults of transformers
+DEFAULT_RATE = 5e-5  # of TrainingArguments
+
+LOOK_AT = FORMS_LOOK_AT | {
+    "trainer_adamw_left_in": "optim of TrainingArguments: its default is AdamW",
+    "trainer_other_learning_rate": "learning_rate of TrainingArguments: lr is an argument of the function",
+    "trainer_updates_misplaced": "gradient_accumulation_steps: one batch is one update here",
+    "trainer_other_gradient": "train_sampling_strategy: same_run has sequential; or a dataset that is changed",
+    "accelerate_updates_misplaced": "how often optimizer.step() is called: once after each backward",
+    "accelerate_other_learning_rate": "the lr of your Adafactor: it is an argument of the function",
+}
+
+
+def judge_adafactor_accelerate_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Accelerate form: used as taught, and equal to the raw loop."""
+    return _judge_forms(observation, seed, "accelerate")
+
+
+def judge_adafactor_trainer_form(observation: Observation, seed: int) -> Verdict:
+    """Judge the Trainer form: used as taught, and equal to the raw loop."""
+    return _judge_forms(observation, seed, "trainer")
+
+
+def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
+    cases, furthest = adafactor_forms_cases(seed), 0.0
+    misused = judge_usage(cases, observation, form)
+    if misused:
+        return misused
+    for index, case in enumerate(cases):
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        verdict = judge_batches(case, facts, observation.facts["calls"][index], form) or _judge_held(facts["options"])
+        verdict = verdict or judge_gradients(facts, tensors, make_loop_reference(case))
+        distance = furthest if verdict else distance_of(case, tensors)
+        if not verdict and not distance <= TOLERANCE:
+            verdict = _explain(case, facts["options"], distance)
+        if verdict:
+            return in_batches(name_form(verdict, form, LOOK_AT))
+        furthest = max(furthest, distance)
+    updates = sum(case.updates for case in cases)
+    measured = f"{updates} updates with Adafactor, at most {furthest:.1e} of the movement from the raw loop"
+    return Verdict(PASSED, "the weights of the raw loop", measured)
+
+
+def _judge_held(updates: Sequence[Mapping[str, Any]]) -> Verdict | None:
+    left_out = max((int(update["left_out"]) for update in updates), default=0)
+    if not left_out:
+        return None
+    look_at = "what the optimizer is given: model.parameters() are all of them"
+    return Verdict("parameters_left_out", "an optimizer of all parameters", f"{left_out} of them in no group", look_at)
+
+
+def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
+    """Return how far the weights are from those that Adafactor leads to from the gradients that were seen."""
+    model = case.make_model()
+    start = [parameter.detach().double() for parameter in model.parameters()]
+    wanted, seconds = list(start), [SecondMoment(Estimate()) for _ in start]
+    for update in range(case.updates):
+        for index, gradient in enumerate(split_by_parameters(tensors[f"gradient.{update}"].double(), model)):
+            step = gradient / seconds[index].update(gradient, update + 1, DECAY_RATE, EPS).sqrt()
+            step = step / root_mean_square(step).clamp(min=1.0)
+            wanted[index] = wanted[index] - case.learning_rate * step
+    first, last = (nn.utils.parameters_to_vector(weights) for weights in (start, wanted))
+    return measure_miss(tensors, case.updates, first, last)
+
+
+def _explain(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]], distance: float) -> Verdict:
+    expected = f"Adafactor of transformers, without relative step and scale, lr {case.learning_rate:g}"
+    if not updates:
+        return Verdict("no_update", expected, "no update", "who calls step()")
+    for code, is_so, said, look_at in _causes(case, updates):
+        if is_so:
+            return Verdict(code, expected, said, look_at)
+    measured = f"{updates[0]['optimizer']}, {distance:.2g} of the movement away"
+    return Verdict(UNRECOGNISED, expected, measured, "the options of the optimizer, one after the other")
+
+
+def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool, str, str]]:
+    first = updates[0]
+    name, rates = str(first["optimizer"]), [update.get("lr") for update in updates]
+    is_own = name == "transformers.Adafactor"
+    look_at = "torch's Adafactor scales by the weight and has no option for it: which library does the Trainer take?"
+    yield "torch_adafactor", name == "torch.Adafactor", name, look_at
+    yield "adamw_left_in", name.endswith("AdamW"), name, "which optimizer is made: AdamW keeps two whole moments"
+    yield "another_optimizer", not is_own, name, "which optimizer moves the weights"
+    both = bool(first.get("relative_step")) and bool(first.get("scale_parameter"))
+    look_at = "the defaults of transformers: relative_step and scale_parameter are both True, and lr is None"
+    yield "defaults_left_on", both, "relative_step=True, scale_parameter=True", look_at
+    look_at = "relative_step: its default is True, and then lr has to be None"
+    yield "relative_step_on", bool(first.get("relative_step")), "relative_step=True", look_at
+    look_at = "scale_parameter: its default is True, and the Trainer sets it to False"
+    yield "scale_parameter_on", bool(first.get("scale_parameter")), "scale_parameter=True", look_at
+    look_at = "beta1: momentum is not asked for"
+    yield "momentum_set", first.get("beta1") is not None, f"beta1={first.get('beta1')}", look_at
+    said = f"weight_decay={first.get('weight_decay')}"
+    yield "decay_set", bool(first.get("weight_decay")), said, "weight_decay: nothing decays here"
+    for option, default in (("clip_threshold", 1.0), ("decay_rate", DECAY_RATE)):
+        value = first.get(option)
+        yield "option_changed", value != default, f"{option}={value}", f"{option}: its default is asked for"
+    said = f"a learning rate of {rates[0]}"
+    visible = {other.learning_rate for other in adafactor_forms_cases(0)} - {case.learning_rate}
+    look_at = "a learning rate that is right for another run: lr is an argument"
+    yield "visible_case_hard_coded", rates[0] in visible, said, look_at
+    look_at_schedule = "a schedule of the learning rate: lr_scheduler_type, warmup_steps"
+    warms_up = rates[0] == 0 or (rates[-1] == case.learning_rate and len(set(rates)) > 1)
+    yield "warm_up_set", warms_up, f"learning rates from {rates[0]} to {rates[-1]}", look_at_schedule
+    look_at = "learning_rate of TrainingArguments: its default is 5e-5"
+    yield "default_learning_rate", rates[0] == DEFAULT_RATE, said, look_at
+    yield "other_learning_rate", rates[0] != case.learning_rate, said, "which learning rate the optimizer is given"
+    said = f"learning rates from {rates[0]} to {rates[-1]}"
+    yield "learning_rate_changed", len(set(rates)) > 1, said, "a schedule of the learning rate"

@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 08: 8-bit Adam."""

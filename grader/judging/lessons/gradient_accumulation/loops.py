@@ -1,0 +1,63 @@
+"""Verdicts on training loops: where they update, and with which gradient."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.judging.updates import Reference, judge_updates, praise
+from grader.judging.vectors import gradient_at, tensors_of
+from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases, updates_cases
+from grader.observation import Observation
+from grader.verdict import Verdict
+
+
+def judge_accumulated_gradients(observation: Observation, seed: int) -> Verdict:
+    """Judge the updates of every setting; the first miss is told."""
+    return _judge_loops(observation, updates_cases(seed))
+
+
+def judge_stream_updates(observation: Observation, seed: int) -> Verdict:
+    """Judge the updates of every setting, and how many micro-batches were held at once."""
+    cases = stream_cases(seed)
+    verdict = _judge_loops(observation, cases)
+    if not verdict.is_passed:
+        return verdict
+    for case, facts in zip(cases, observation.facts["settings"], strict=True):
+        ahead = _most_drawn_ahead(facts["events"])
+        if ahead > case.k:
+            expected = f"at most one group of {case.k} micro-batches held"
+            measured = f"{ahead} micro-batches held at a time"
+            if ahead == case.micro_batches:
+                return Verdict("whole_epoch_held", expected, measured, "list() of a stream holds all of it")
+            return Verdict("several_groups_held", expected, measured, "how far the loop reads ahead of what it uses")
+    return verdict
+
+
+def _most_drawn_ahead(events: list[str]) -> int:
+    drawn = longest = 0
+    for event in events:
+        drawn += (event == "draw") - (event == "forward")
+        longest = max(longest, drawn)
+    return longest
+
+
+def _judge_loops(observation: Observation, cases: tuple[UpdatesCase, ...]) -> Verdict:
+    references = [_make_reference(case) for case in cases]
+    for index, reference in enumerate(references):
+        verdict = judge_updates(observation.facts["settings"][index], tensors_of(observation, index), reference)
+        if verdict:
+            return verdict
+    return praise(references)
+
+
+def _make_reference(case: UpdatesCase) -> Reference:
+    model, batches = case.make_model(), case.make_micro_batches()
+
+    def loss(number: int) -> Tensor:
+        inputs, targets = batches[number]
+        return F.mse_loss(model(inputs), targets)
+
+    return Reference(case.micro_batches, case.k, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))

@@ -1,0 +1,184 @@
+"""Verdicts on a model that has to meet a budget: equal gradients, the peak, and how little is run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.judging.budget import claimed_peak_bytes
+from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judging.lessons.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
+from grader.judging.vectors import tensors_of
+from grader.lessons.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
+from grader.meters.storages import distinct_storage_bytes
+from grader.observation import Observation
+from grader.units import format_bytes
+from grader.verdict import PASSED, Verdict
+
+# What a peak is when one term is left out: the code, and where to look.
+FORGOTTEN = {
+    "work": ("gradient_inside_forgotten", "the gradient inside the block at work: half of its interior, on top of it"),
+    "inputs": ("kept_inputs_forgotten", "the inputs of the blocks up to the one at work: each is still there"),
+    "parameters": ("parameters_forgotten", "parameters and their gradients: they are part of the budget"),
+    "block": ("block_at_work_forgotten", "the block at work: its own interior is there, in a checkpoint or not"),
+}
+
+
+def judge_budget_gradients(observation: Observation, seed: int) -> Verdict:
+    """Judge outputs and gradients of two models, whatever is checkpointed."""
+    cases, largest = budget_cases(seed)[:2], 0.0
+    for index, case in enumerate(cases):
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        outputs, gradient = _plain_run(case)
+        verdict = (
+            judge_modes(facts)
+            or judge_outputs(tensors["outputs"], outputs)
+            or _judge_graph(facts)
+            or judge_parameters(facts["missing"], tensors["gradient"])
+            or _judge_gradient(tensors["gradient"], gradient, case)
+        )
+        if verdict:
+            return verdict
+        largest = max(largest, _largest_error(tensors["gradient"], gradient, case))
+    measured = f"{len(cases)} models with the gradients of their plain blocks (largest error {largest:.0e})"
+    return Verdict(PASSED, "the gradients of the plain blocks", measured)
+
+
+def _judge_graph(facts: Mapping[str, Any]) -> Verdict | None:
+    if facts["needs_gradient"]:
+        return None
+    look_at = "no_grad or detach, or a reentrant checkpoint around a first block, whose input needs no gradient"
+    return Verdict("output_without_graph", "an output that needs a gradient", "requires_grad=False", look_at)
+
+
+def _judge_gradient(seen: Tensor, reference: Tensor, case: BudgetCase) -> Verdict | None:
+    expected = "the gradients of the plain blocks"
+    if not bool(torch.isfinite(seen).all()):
+        return Verdict("gradient_not_finite", expected, "NaN or infinity", "a division by zero, or an overflow")
+    comparison, largest = compare(seen, reference), _largest_error(seen, reference, case)
+    if largest <= RELATIVE_TOLERANCE:
+        return None
+    if comparison.residual <= RELATIVE_TOLERANCE:
+        look_at = f"which product or division leaves a factor of {comparison.factor:.4g}"
+        return Verdict("gradient_scaled", expected, f"exactly {comparison.factor:.4g} times them", look_at)
+    measured = f"gradients that differ from them by up to {largest:.0%} in a block"
+    if case.dropout:
+        look_at = "dropout draws another mask in the second run: preserve_rng_state is there for that"
+        return Verdict("random_state_not_kept", expected, measured, look_at)
+    return Verdict("other_gradient", expected, measured, "which blocks run, and from which input")
+
+
+def _largest_error(seen: Tensor, reference: Tensor, case: BudgetCase) -> float:
+    """Return the largest relative error of a block: gradients of early blocks are small beside those of the last."""
+    sizes = [sum(parameter.numel() for parameter in block.parameters()) for block in case.make_model()]
+    pairs = zip(torch.split(seen, sizes), torch.split(reference, sizes), strict=True)
+    return max(compare(part, own).relative_error for part, own in pairs)
+
+
+@lru_cache(maxsize=4)
+def _plain_run(case: BudgetCase) -> tuple[Tensor, Tensor]:
+    model = case.make_model()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(case.seed)
+        outputs = model(case.make_inputs(FEW_ROWS))
+    torch.autograd.backward(outputs.square().sum())
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    return outputs.detach(), torch.cat([gradient.flatten() for gradient in gradients])
+
+
+def judge_budget_peak(observation: Observation, seed: int) -> Verdict:
+    """Judge the peak of every model, then what was run twice."""
+    cases = budget_cases(seed)
+    seen = list(zip(cases, observation.facts["settings"], observation.facts["claims"], strict=True))
+    shares = []
+    for case, facts, claim in seen:
+        peak_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
+        verdict = _judge_peak(case, facts, peak_bytes) or _judge_recompute(case, facts)
+        if verdict:
+            return verdict
+        shares.append(f"{peak_bytes / case.budget_bytes:.0%}")
+    runs = ", ".join(str(len(facts["recomputed"])) for _, facts, _ in seen)
+    measured = f"{', '.join(shares)} of the budgets, with {runs} blocks run twice"
+    return Verdict(PASSED, "every peak within its budget", measured)
+
+
+def _judge_peak(case: BudgetCase, facts: Mapping[str, Any], peak_bytes: int) -> Verdict | None:
+    if peak_bytes <= case.budget_bytes:
+        return None
+    expected = f"a peak of at most {format_bytes(case.budget_bytes)}, the budget"
+    plain_bytes = case.peak_bytes(())
+    measured = f"{format_bytes(peak_bytes)}, {peak_bytes / plain_bytes:.0%} of what the plain blocks need"
+    code, look_at = _explain_peak(case, facts)
+    return Verdict(code, expected, measured, look_at)
+
+
+def _explain_peak(case: BudgetCase, facts: Mapping[str, Any]) -> tuple[str, str]:
+    """Say what keeps a peak high, from the blocks that ran again, in their order."""
+    recomputed = list(facts["recomputed"])
+    blocks = len(case.kept_bytes)
+    if recomputed == list(range(blocks)):
+        return "one_checkpoint_for_all", "all blocks in one checkpoint: when it runs again, everything is there again"
+    if recomputed != sorted(recomputed, reverse=True):
+        return "large_segments", "several blocks in one checkpoint: when it runs again, all of them are there at once"
+    for term, (code, look_at) in FORGOTTEN.items():
+        if _is_fewest_without(case, recomputed, term):
+            return code, look_at
+    if not recomputed:
+        return "nothing_recomputed", "no block ran twice: which of them are in a checkpoint?"
+    largest = max(range(blocks), key=lambda index: case.kept_bytes[index])
+    if largest in recomputed and len(recomputed) <= case.recomputed:
+        look_at = "the largest block: when backward comes to it, all of it is there, in a checkpoint or not"
+        return "largest_block_chosen", look_at
+    return "wrong_blocks_chosen", "backward comes to each block in turn: what of the blocks before it is still there?"
+
+
+def _is_fewest_without(case: BudgetCase, recomputed: list[int], term: str) -> bool:
+    """Find out whether the blocks would do, and no fewer, if one term of the peak were not there."""
+    fewer = combinations(range(len(case.kept_bytes)), len(recomputed) - 1) if recomputed else ()
+    plans = [case.peak_bytes(plan, left_out=term) for plan in fewer]
+    return case.peak_bytes(recomputed, left_out=term) <= case.budget_bytes < min(plans, default=case.budget_bytes + 1)
+
+
+def _judge_recompute(case: BudgetCase, facts: Mapping[str, Any]) -> Verdict | None:
+    recomputed = list(facts["recomputed"])
+    if len(recomputed) <= case.recomputed:
+        return None
+    blocks, last = len(case.kept_bytes), len(case.kept_bytes) - 1
+    expected = f"{case.recomputed} blocks run twice: so few are enough for {format_bytes(case.budget_bytes)}"
+    measured = f"{len(recomputed)} of {blocks} blocks run twice"
+    if len(set(recomputed)) == blocks:
+        return Verdict("every_block_recomputed", expected, measured, "blocks whose activations would fit: keep them")
+    if not case.recomputed:
+        look_at = "a budget that the plain blocks meet: what has to run twice there?"
+        return Verdict("recomputed_needlessly", expected, measured, look_at)
+    if last in recomputed:
+        look_at = "the last block: its second run would come right after its first; what does that free?"
+        return Verdict("last_block_recomputed", expected, measured, look_at)
+    if set(recomputed) == set(_cheapest(case, lambda index: case.kept_bytes[index])):
+        look_at = "of the sets that fit this one has the fewest bytes to run again: few blocks are asked for"
+        return Verdict("fewest_bytes_recomputed", expected, measured, look_at)
+    if set(recomputed) == set(_cheapest(case, lambda index: 2**index)):
+        look_at = "the order in which you try the sets: those with few blocks have to come first"
+        return Verdict("sets_in_another_order", expected, measured, look_at)
+    look_at = "which of these blocks could be kept without exceeding the budget"
+    return Verdict("more_recomputed_than_needed", expected, measured, look_at)
+
+
+def _cheapest(case: BudgetCase, price: Callable[[int], int]) -> tuple[int, ...]:
+    """Return the set of blocks with the lowest sum of prices among those that meet the budget."""
+    blocks = range(len(case.kept_bytes))
+    sets = (chosen for count in range(len(blocks) + 1) for chosen in combinations(blocks, count))
+    fitting = (chosen for chosen in sets if case.peak_bytes(chosen) <= case.budget_bytes)
+    return min(fitting, key=lambda chosen: sum(map(price, chosen)))
+
+
+@lru_cache(maxsize=4)
+def _needed_bytes(case: BudgetCase) -> int:
+    """Return what model and input hold before anything runs."""
+    model: nn.Module = case.make_model()
+    return distinct_storage_bytes([*model.parameters(), case.make_inputs()])

@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 01: where memory goes."""

@@ -1,0 +1,1 @@
+"""Cases, checks and recorders of lesson 08: 8-bit Adam."""

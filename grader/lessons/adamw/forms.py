@@ -1,0 +1,20 @@
+"""Sentence pairs that are trained on with AdamW and two groups, with Accelerate and with the Trainer."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from grader.testbed.pair_runs import ShortEpochCase
+
+if TYPE_CHECKING:
+    pass
+
+
+def decay_forms_cases(seed: int) -> tuple[ShortEpochCase, ...]:
+    """Two settings that differ in all sizes; no epoch is a multiple of its batches."""
+    draw = random.Random(seed)
+    return (
+        ShortEpochCase(4, 5, 1e-3, 0.5, seed + 7),
+        ShortEpochCase(draw.choice((3, 5)), 4, draw.choice((2e-3, 3e-3)), draw.choice((0.2, 0.3)), seed + 8),
+    )

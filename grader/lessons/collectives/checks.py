@@ -1,0 +1,154 @@
+"""Observations of lesson 14: collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from grader.lessons.collectives.costs import cost_cases
+from grader.lessons.collectives.ranks import SENT_NOTHING, reduce_cases, refuse_ranks
+from grader.lessons.collectives.reductions import (
+    ReductionCase,
+    average_cases,
+    butterfly_cases,
+    group_by_ranks,
+    ring_cases,
+    shard_cases,
+    unsupported_ranks,
+)
+from grader.observation import Observation
+from grader.observing.arguments import tell_arguments
+from grader.observing.contract import fail, require_number, require_tensor
+from grader.observing.rank_runs import run_on_ranks
+from grader.observing.running import make_check
+from grader.ranks.run import RankRun
+from grader.verdict import CheckFailed, NotSolvedYet
+
+COLLECTIVE = ("tensor", "rank", "world_size", "send", "receive")
+PREDICTION = ("algorithm", "world_size", "tensor_bytes")
+
+
+@make_check("predict_all_reduce", PREDICTION)
+def check_all_reduce_costs(predict_all_reduce: Callable[..., Any], seed: int) -> Observation:
+    """Ask for rounds and bytes of all-reduces that no rank runs."""
+    predicted = []
+    for case in cost_cases(seed):
+        arguments = {name: getattr(case, name) for name in PREDICTION}
+        with tell_arguments("predict_all_reduce", **arguments):
+            answer = predict_all_reduce(*arguments.values())
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
+            code = "returned_none" if answer is None else "no_pair"
+            fail(code, "two numbers: rounds, bytes", found, "what your function returns")
+        predicted.append([require_number(answer[0], "the rounds"), require_number(answer[1], "the bytes")])
+    return Observation({"predicted": predicted})
+
+
+@make_check("all_reduce_butterfly", COLLECTIVE)
+def check_butterfly_sums(all_reduce_butterfly: Callable[..., Any], seed: int) -> Observation:
+    """Add up tensors on 8, 4 and 2 ranks."""
+    return _observe(all_reduce_butterfly, "all_reduce_butterfly", butterfly_cases(seed))
+
+
+@make_check("all_reduce_butterfly", COLLECTIVE)
+def check_butterfly_rounds(all_reduce_butterfly: Callable[..., Any], seed: int) -> Observation:
+    """Add up the same tensors, and ask for a number of ranks that has to be refused."""
+    observation = _observe(all_reduce_butterfly, "all_reduce_butterfly", butterfly_cases(seed))
+    case = unsupported_ranks(seed)
+    arguments = {"collective": all_reduce_butterfly, "tensors": case.inputs()}
+    try:
+        run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", **arguments)
+    except CheckFailed as told:
+        refused = [{"error": told.measured, "messages": 0, "named": None}]
+    else:
+        refused = run.returned
+    return Observation({**observation.facts, "refused": refused}, observation.tensors)
+
+
+@make_check("all_reduce_ring", COLLECTIVE)
+def check_ring_sums(all_reduce_ring: Callable[..., Any], seed: int) -> Observation:
+    """Add up tensors on 4 ranks, on an odd number and on one."""
+    return _observe(all_reduce_ring, "all_reduce_ring", ring_cases(seed))
+
+
+@make_check("all_reduce_ring", COLLECTIVE)
+def check_ring_traffic(all_reduce_ring: Callable[..., Any], seed: int) -> Observation:
+    """Add up the same tensors; what counts is what was sent."""
+    return _observe(all_reduce_ring, "all_reduce_ring", ring_cases(seed))
+
+
+@make_check("reduce_scatter_ring", COLLECTIVE)
+def check_ring_shards(reduce_scatter_ring: Callable[..., Any], seed: int) -> Observation:
+    """Have each rank get one chunk of the sum."""
+    return _observe(reduce_scatter_ring, "reduce_scatter_ring", shard_cases(seed), is_shape_free=True)
+
+
+@make_check("average_gradients", COLLECTIVE)
+def check_ring_average(average_gradients: Callable[..., Any], seed: int) -> Observation:
+    """Average tensors on the ranks of another ring."""
+    return _observe(average_gradients, "average_gradients", average_cases(seed))
+
+
+def _observe(
+    collective: Callable[..., Any], exercise: str, cases: Sequence[ReductionCase], *, is_shape_free: bool = False
+) -> Observation:
+    """Run a collective on all cases, the first of them in a launch of its own.
+
+    A later launch that fails ends the observation: what went before it is judged first, and often says why.
+    """
+    settings: list[Any] = []
+    tensors: dict[str, Tensor] = {}
+    for world_size, group in [(cases[0].world_size, [cases[0]]), *group_by_ranks(cases[1:])]:
+        try:
+            run = _run(collective, exercise, world_size, group)
+            for number, case in enumerate(group):
+                ranks = [returned[number] for returned in run.returned]
+                for rank, facts in enumerate(ranks):
+                    result = _require_result(facts, case, rank, is_shape_free)
+                    tensors[f"{len(settings)}.{rank}"] = result
+                settings.append([{name: facts[name] for name in facts if name != "returned"} for facts in ranks])
+        except NotSolvedYet:
+            raise
+        except CheckFailed as told:
+            if not settings:
+                raise
+            sizes = " or ".join(dict.fromkeys(str(case.elements) for case in group))
+            measured = f"{told.measured}, on {world_size} rank{'s' if world_size > 1 else ''} with {sizes} elements"
+            kept = {name: value for name, value in tensors.items() if int(name.partition(".")[0]) < len(settings)}
+            stop = [told.code, told.expected, measured, told.look_at]
+            return Observation({"settings": settings, "stopped": stop}, kept)
+    return Observation({"settings": settings}, tensors)
+
+
+def _run(collective: Callable[..., Any], exercise: str, world_size: int, cases: Sequence[ReductionCase]) -> RankRun:
+    try:
+        return run_on_ranks(
+            reduce_cases, world_size, exercise, collective=collective, inputs=[case.inputs() for case in cases]
+        )
+    except CheckFailed as told:
+        place = told.look_at.partition(" (")[0]
+        if told.code in ("message_never_came", "raised_connection_error") and SENT_NOTHING in told.measured:
+            look_at = f"{place}: every rank waits here, so who sends first?"
+            fail("received_before_sent", told.expected, told.measured, look_at)
+        if told.code == "raised_value_error" and "names itself" in told.measured:
+            fail(
+                "names_itself",
+                told.expected,
+                told.measured,
+                f"{place}: which distance or neighbour is the rank itself?",
+            )
+        if told.code == "raised_value_error" and "names rank" in told.measured:
+            look_at = f"{place}: for which distance is there no such rank?"
+            fail("names_no_rank", told.expected, told.measured, look_at)
+        raise
+
+
+def _require_result(facts: dict[str, Any], case: ReductionCase, rank: int, is_shape_free: bool) -> Tensor:
+    what = f"the result of rank {rank} of {case.world_size}"
+    value = facts["returned"]
+    if value is None and facts["type"] != "NoneType":
+        fail("wrong_type", f"{what}: a torch.Tensor", str(facts["type"]), "what your function returns")
+    shape = tuple(value.shape) if is_shape_free and value is not None else case.shape
+    return require_tensor(value, what, shape=shape, like=case.inputs())

@@ -1,0 +1,36 @@
+"""What runs in each rank when a check trains with Accelerate and with the Trainer.
+
+Its imports are those that libraries put off until a name is first used. The process of the ranks imports this module
+once, before it becomes them; else each rank would import them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from accelerate import Accelerator
+from datasets import Dataset
+from transformers import BertForSequenceClassification, PreTrainedTokenizerFast, Trainer
+
+from grader.lessons.data_parallel.forms import parallel_forms_cases
+from grader.lessons.data_parallel.hooks import LEARNING_RATE
+from grader.observing.library_calls import record_library_calls
+from grader.observing.rank_records import named_tensors, record_rank_training, watch_rows
+
+FIRST_USED_HERE = (Accelerator, BertForSequenceClassification, Dataset, PreTrainedTokenizerFast, Trainer)
+
+
+def observe_forms(answer: Callable[..., Any], seed: int, number: int, watched: int) -> dict[str, Any]:
+    """Train one model with Accelerate and one with the Trainer, and watch one of them."""
+    case = parallel_forms_cases(seed)[number]
+    models, dataset = [case.make_model() for _ in range(2)], case.make_dataset()
+    tokens = list(dataset.with_format("torch")["input_ids"])
+    with (
+        record_rank_training(models[watched], models[:watched] + models[watched + 1 :]) as (record, calls),
+        record_library_calls(record) as called,
+        watch_rows(models[watched], tokens) as seen,
+    ):
+        answer(*models, dataset, case.batch, case.k, LEARNING_RATE)
+    facts = record.facts() | {"calls": calls, "library": called, "seen": seen}
+    return {"facts": facts, "tensors": named_tensors(record)}

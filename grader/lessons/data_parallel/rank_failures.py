@@ -1,0 +1,99 @@
+"""Names what often goes wrong in a rank with collectives and hooks, where the exception of the library does not."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch.distributed as dist
+from torch.distributed.distributed_c10d import _set_pg_timeout
+
+from grader.observing.rank_runs import run_on_ranks
+from grader.ranks.run import RankRun
+from grader.verdict import CheckFailed, NotSolvedYet, Verdict
+
+WAIT_SECONDS = 10
+_WAITED, _GLOO = ("Timed out", "timeout"), "gloo"  # what a collective says that ended so, and that failed at all
+_BEHIND_SECONDS = 2
+_NEVER_ENDED = "a collective that the other ranks did not make"
+
+
+class CollectiveNeverEnded(RuntimeError):
+    """This rank waited for the others in a collective that they do not make."""
+
+
+@contextlib.contextmanager
+def end_lonely_waits() -> Iterator[None]:
+    """End a collective that another rank does not make after `WAIT_SECONDS`, with an exception that says so.
+
+    The ranks leave the block together. Of a rank that waits in vain and one that was left by it, the first is to be
+    told, so the other lets it go ahead.
+    """
+    _set_pg_timeout(datetime.timedelta(seconds=WAIT_SECONDS), dist.group.WORLD)
+    try:
+        yield
+    except RuntimeError as error:
+        is_own_wait = any(sign in str(error) for sign in _WAITED)
+        if not is_own_wait and _GLOO not in str(error):
+            raise
+        if not is_own_wait:
+            time.sleep(_BEHIND_SECONDS)
+        raise CollectiveNeverEnded(_NEVER_ENDED).with_traceback(error.__traceback__) from None
+    try:
+        dist.barrier()
+    except RuntimeError:
+        time.sleep(_BEHIND_SECONDS)
+        raise CollectiveNeverEnded(_NEVER_ENDED) from None
+
+
+# Part of what a library says; the code, and what is added to the line that a learner looks at.
+_KNOWN = (
+    (
+        "raised_collective_never_ended",
+        "",
+        "rank_waits_alone",
+        "do all ranks make the same collectives, equally often?",
+    ),
+    (
+        "raised_type_error",
+        "Expected parameter `tensor` of type torch.Tensor",
+        "no_tensor_reduced",
+        "is it a tensor? .grad is None before backward, and always of a frozen parameter",
+    ),
+    (
+        "raised_runtime_error",
+        "post accumulate grad hooks should return None",
+        "hook_returns_a_value",
+        "what your hook returns: it writes into parameter.grad, and returns nothing",
+    ),
+    (
+        "raised_runtime_error",
+        "cannot register a hook on a tensor that doesn't require gradient",
+        "hook_on_a_frozen_parameter",
+        "a frozen parameter has no gradient, and takes no hook",
+    ),
+)
+
+
+def run_and_name(observe: Callable[..., Any], world_size: int, exercise: str, **arguments: Any) -> RankRun:
+    """Run a function of a check on several ranks as `run_on_ranks` does, and name known causes of an exception.
+
+    Raises:
+        CheckFailed: As `run_on_ranks`, with a code of its own for a known cause.
+    """
+    try:
+        return run_on_ranks(observe, world_size, exercise, **arguments)
+    except NotSolvedYet:
+        raise
+    except CheckFailed as failure:
+        raise CheckFailed(_named(failure)) from None
+
+
+def _named(failure: CheckFailed) -> Verdict:
+    for raised, message, code, hint in _KNOWN:
+        if failure.code == raised and message in failure.measured:
+            return Verdict(code, failure.expected, failure.measured, f"{failure.look_at} ({hint})")
+    return Verdict(failure.code, failure.expected, failure.measured, failure.look_at)

@@ -1,0 +1,64 @@
+"""Equal micro-batches, in a list and as a stream."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+from torch import nn
+
+from grader.testbed.regressions import MicroBatch, draw_micro_batches, make_regression
+
+LEARNING_RATE = 0.1
+
+
+@dataclass(frozen=True)
+class UpdatesCase:
+    """Equal micro-batches in groups of `k`, the last of which may be shorter.
+
+    Attributes:
+        micro_batches: How many there are.
+        k: How many make one update.
+        rows: Rows of each.
+        features: Features of a row.
+        seed: Seed of data and weights.
+    """
+
+    micro_batches: int
+    k: int
+    rows: int
+    features: int
+    seed: int
+
+    def make_model(self) -> nn.Sequential:
+        """Build a small regression model."""
+        return make_regression(self.features, self.seed)
+
+    def make_micro_batches(self) -> list[MicroBatch]:
+        """Draw inputs [rows, features] and targets [rows, 1]; their mean differs from one micro-batch to the next."""
+        return draw_micro_batches(self.micro_batches, self.rows, self.features, self.seed)
+
+
+def updates_cases(seed: int) -> tuple[UpdatesCase, ...]:
+    """Four settings: a short last group, a last group of one, full groups only, and fewer micro-batches than `k`."""
+    draw = random.Random(seed)
+    rows, features = draw.randrange(2, 6), draw.randrange(3, 9)
+    k = draw.choice((3, 5))
+    return (
+        UpdatesCase(10, 4, rows, features, seed),
+        UpdatesCase(2 * k + 1, k, rows, features, seed + 1),
+        UpdatesCase(2 * k, k, rows, features, seed + 6),
+        UpdatesCase(3, 5, rows, features, seed + 2),
+    )
+
+
+def stream_cases(seed: int) -> tuple[UpdatesCase, ...]:
+    """Three settings for a stream of unknown length: a short last group, none, and a stream that ends at once."""
+    draw = random.Random(seed)
+    rows, features = draw.randrange(2, 6), draw.randrange(3, 9)
+    k, groups = draw.choice((3, 5, 6)), draw.randrange(2, 4)
+    return (
+        UpdatesCase(10, 4, rows, features, seed + 3),
+        UpdatesCase(groups * k, k, rows, features, seed + 4),
+        UpdatesCase(1, k, rows, features, seed + 5),
+    )

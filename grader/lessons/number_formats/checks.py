@@ -1,0 +1,161 @@
+"""Observations of lesson 04: number formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from grader.device import lesson_device
+from grader.lessons.number_formats.choice import FORMAT_NAMES, choice_cases
+from grader.lessons.number_formats.compensation import sum_cases
+from grader.lessons.number_formats.decoding import decoding_cases
+from grader.lessons.number_formats.limits import LIMITS, limits_cases
+from grader.lessons.number_formats.narrow_formats import refuse_narrow_formats
+from grader.lessons.number_formats.rounding import LOSSES, loss_cases, rounding_cases
+from grader.observation import Observation
+from grader.observing.arguments import tell_arguments
+from grader.observing.contract import fail, require_number, require_tensor
+from grader.observing.running import make_check
+
+
+@make_check("format_limits", ("exponent_bits", "mantissa_bits", "number"))
+def check_format_limits(format_limits: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the limits of five formats that the lesson does not show."""
+    answers = []
+    for case in limits_cases(seed):
+        bit_format = case.bit_format
+        returned = format_limits(bit_format.exponent_bits, bit_format.mantissa_bits, case.number)
+        answers.append(_require_limits(returned))
+    return Observation({"answers": answers})
+
+
+@make_check("decode", ("bits", "exponent_bits", "mantissa_bits", "has_infinity"))
+def check_decoded_patterns(decode: Callable[..., Any], seed: int) -> Observation:
+    """Decode every bit pattern of six formats."""
+    tensors = {}
+    for index, bit_format in enumerate(decoding_cases(seed)):
+        parts = (bit_format.exponent_bits, bit_format.mantissa_bits, bit_format.has_infinity)
+        with refuse_narrow_formats("a value computed from sign, exponent and mantissa"):
+            values = [_require_value(decode(bits, *parts)) for bits in range(bit_format.pattern_count)]
+        tensors[str(index)] = torch.tensor(values, dtype=torch.float64)
+    return Observation(tensors=tensors)
+
+
+@make_check("round_to_format", ("value", "exponent_bits", "mantissa_bits"))
+def check_rounded_values(round_to_format: Callable[..., Any], seed: int) -> Observation:
+    """Round values to six formats, three of which torch does not have."""
+    tensors = {}
+    for index, case in enumerate(rounding_cases(seed)):
+        parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
+        with refuse_narrow_formats("a value rounded by lines of your own"):
+            values = [_round(round_to_format, value, *parts) for value in case.values]
+        tensors[str(index)] = torch.tensor(values, dtype=torch.float64)
+    return Observation(tensors=tensors)
+
+
+@make_check("add_compensated", ("total", "lost", "value"))
+def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Observation:
+    """Add up long rows of small values in fp16 and in bf16."""
+    tensors: dict[str, Tensor] = {}
+    for index, case in enumerate(sum_cases(seed)):
+        start, values = (tensor.to(lesson_device()) for tensor in case.make_tensors())
+        total, lost = start.clone(), torch.zeros_like(start)
+        for value in values:
+            total, lost = _require_pair(add_compensated(total, lost, value.clone()), like=start)
+        tensors |= {f"{index}.total": total, f"{index}.lost": lost}
+    return Observation(tensors=tensors)
+
+
+@make_check("choose_format", ("values", "tolerance"))
+def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the format of fifteen tensors."""
+    chosen: list[str | None] = []
+    for case in choice_cases(seed):
+        values = case.make_values().to(lesson_device())
+        before = values.clone()
+        chosen.append(_require_name(choose_format(values, case.tolerance)))
+        if not torch.equal(values, before):
+            fail("values_changed", "the tensor as it was", "other values in it", "operations in place, with an `_`")
+    if chosen == [None] * len(chosen):
+        fail("returned_none", "the name of a format", "None", "the end of your function: does it return its result?")
+    return Observation({"chosen": chosen})
+
+
+@make_check("what_is_lost", ("value", "exponent_bits", "mantissa_bits"))
+def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observation:
+    """Ask what values lose in six formats."""
+    named = []
+    for case in loss_cases(seed):
+        parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
+        named.append([_name_loss(what_is_lost, value, *parts) for value in case.values])
+    return Observation({"named": named})
+
+
+def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> float:
+    """Round one value; an exception is told with it."""
+    called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    with tell_arguments("round_to_format", **called):
+        return _require_value(round_to_format(value, exponent_bits, mantissa_bits))
+
+
+def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> str:
+    """Ask what one value loses; an exception is told with it."""
+    called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    with tell_arguments("what_is_lost", **called):
+        return _require_word(what_is_lost(value, exponent_bits, mantissa_bits), LOSSES)
+
+
+def _require_limits(value: object) -> dict[str, int | float]:
+    """Fail unless `value` is a dict with a finite number for each limit."""
+    if value is None:
+        expected = f"a dict with the keys {', '.join(LIMITS)}"
+        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+    if not isinstance(value, Mapping):
+        expected = f"a dict with the keys {', '.join(LIMITS)}"
+        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+    for key in LIMITS:
+        if key not in value:
+            found = ", ".join(map(str, value)) or "no key"
+            fail("key_missing", f'a dict with the key "{key}"', found, "the keys that the docstring names")
+    return {key: require_number(value[key], f'"{key}"') for key in LIMITS}
+
+
+def _require_value(value: object) -> float:
+    """Fail unless `value` is a number; infinities and NaN are numbers here."""
+    return float(require_number(value, "the value", is_finite=False))
+
+
+def _require_pair(value: object, *, like: Tensor) -> tuple[Tensor, Tensor]:
+    """Fail unless `value` is total and lost, finite and in the format of `like`."""
+    if value is None:
+        fail("returned_none", "two tensors", "None", "the end of your function: does it return its result?")
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        measured = f"{type(value).__name__}" + (f" of {len(value)}" if isinstance(value, tuple | list) else "")
+        fail("not_a_pair", "two tensors: total and lost", measured, "the last line of your function")
+    total, lost = value
+    return require_tensor(total, "the total", like=like), require_tensor(lost, "lost", like=like)
+
+
+def _require_word(value: object, words: tuple[str, ...]) -> str:
+    """Fail unless `value` is one of the words."""
+    if isinstance(value, str) and value in words:
+        return value
+    expected = f"one of the words {', '.join(words)}"
+    if value is None:
+        fail("returned_none", expected, "None", "the branches of your function: does each of them return a word?")
+    measured = f"{type(value).__name__}: {value!r}"[:80]
+    fail("wrong_word", expected, measured, "the words of the docstring, letter by letter")
+
+
+def _require_name(value: object) -> str | None:
+    """Fail unless `value` is the name of a format, or None, which the judge explains."""
+    if value is None or (isinstance(value, str) and value in FORMAT_NAMES):
+        return value
+    expected = f"one of the names {', '.join(FORMAT_NAMES)}"
+    if isinstance(value, torch.dtype):
+        fail("dtype_returned", expected, str(value), "FORMATS: its keys are names, its values are dtypes")
+    measured = f"{type(value).__name__}: {value!r}"[:80]
+    fail("wrong_name", expected, measured, "the keys of FORMATS, letter by letter")

@@ -1,0 +1,120 @@
+"""Observations of lesson 01: where memory goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from grader.device import lesson_device
+from grader.lessons.where_memory_goes.extrapolation import ExtrapolationCase, extrapolation_cases
+from grader.lessons.where_memory_goes.left_alive import namespace_cases
+from grader.lessons.where_memory_goes.occupied import occupied_cases
+from grader.lessons.where_memory_goes.own_meter import watched_step_cases
+from grader.lessons.where_memory_goes.step_peak import step_cases
+from grader.lessons.where_memory_goes.watchers import record_watchers
+from grader.observation import Observation
+from grader.observing.contract import fail, require_number
+from grader.observing.refused_meters import refuse_meters
+from grader.observing.running import make_check
+
+OCCUPIED_KEYS = ("outside", "after_empty_cache", "for_new_tensors")
+MOST_BYTES = 10**18  # no computer has an exabyte
+
+
+@make_check("predict_step_peak", ("blocks", "width", "hidden", "batch"))
+def check_step_peak(predict_step_peak: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the peak of four chains."""
+    predicted = []
+    for case in step_cases(seed):
+        with refuse_meters("a formula: the peak computed from the four arguments"):
+            answer = predict_step_peak(case.blocks, case.width, case.hidden, case.batch)
+        predicted.append(_require_bytes(answer, "the peak in bytes"))
+    return Observation({"predicted_bytes": predicted})
+
+
+@make_check("extrapolate_peak", ("forecast_layers", "few", "more", "layers"))
+def check_extrapolated_peak(extrapolate_peak: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the peak of four models; the forecast answers for the two small ones only."""
+    extrapolated, asked_layers = [], []
+    for case in extrapolation_cases(seed):
+        asked: list[int] = []
+        with refuse_meters("a peak computed from what forecast_layers returns for the two small models"):
+            answer = extrapolate_peak(_small_forecast(case, asked), case.few, case.more, case.layers)
+        extrapolated.append(_require_bytes(answer, "the peak in bytes"))
+        asked_layers.append(asked)
+    return Observation({"extrapolated_bytes": extrapolated, "asked_layers": asked_layers})
+
+
+@make_check("freed_bytes", ("namespace",))
+def check_freed_bytes(freed_bytes: Callable[..., Any], seed: int) -> Observation:
+    """Ask about the names of three programs."""
+    settings = []
+    for case in namespace_cases(seed):
+        namespace = case.make_namespace(lesson_device())
+        before = dict(namespace)
+        answer = _require_dict(freed_bytes(namespace), "a dict of bytes by name")
+        if list(map(id, namespace.values())) != list(map(id, before.values())):
+            names = f"{len(before)} names before your function, {len(namespace)} after it, or other objects"
+            fail("namespace_changed", "the namespace as it was", names, "whose names your function deletes or changes")
+        settings.append({str(name): _require_bytes(value, f"bytes of `{name}`") for name, value in answer.items()})
+    return Observation({"settings": settings})
+
+
+@make_check("peak_above_entry", ("step",))
+def check_own_meter(peak_above_entry: Callable[..., Any], seed: int) -> Observation:
+    """Have the learner's meter measure nine steps. They run on the CPU, also where there is a CUDA device."""
+    settings = []
+    for case in watched_step_cases(seed):
+        with record_watchers(case.make_step()) as (step, record):
+            record["peak_bytes"] = _require_bytes(peak_above_entry(step), "the peak in bytes")
+        settings.append(record)
+    return Observation({"settings": settings})
+
+
+@make_check("read_occupied", ("allocated", "reserved", "occupied", "total"))
+def check_occupied_memory(read_occupied: Callable[..., Any], seed: int) -> Observation:
+    """Hand over the readings of four devices."""
+    answers = []
+    for case in occupied_cases(seed):
+        returned = read_occupied(case.allocated, case.reserved, case.occupied, case.total)
+        answer = _require_dict(returned, f"a dict with the keys {', '.join(OCCUPIED_KEYS)}")
+        for key in OCCUPIED_KEYS:
+            if key not in answer:
+                found = ", ".join(map(str, answer)) or "no key"
+                fail("key_missing", f'a dict with the key "{key}"', found, "the keys that the docstring names")
+        answers.append({key: _require_bytes(answer[key], f'"{key}"') for key in OCCUPIED_KEYS})
+    return Observation({"answers": answers})
+
+
+def _small_forecast(case: ExtrapolationCase, asked: list[int]) -> Callable[[int], int]:
+    def forecast_layers(layers: int) -> int:
+        if layers not in (case.few, case.more):
+            fail(
+                "large_model_forecast" if layers == case.layers else "another_model_forecast",
+                f"a forecast for {case.few} and for {case.more} layers, and for no other number",
+                f"a forecast for {layers} layer{'' if layers == 1 else 's'}",
+                "two small models are enough: what differs between them, and what do they share?",
+            )
+        asked.append(int(layers))
+        return case.peak_bytes(int(layers))
+
+    return forecast_layers
+
+
+def _require_bytes(value: object, what: str) -> int | float:
+    """Fail unless `value` is a number of bytes that some computer might have."""
+    number = require_number(value, what)
+    if abs(number) > MOST_BYTES:
+        expected = f"{what}, below {MOST_BYTES:.0e}"
+        fail(
+            "too_large", expected, f"a number above {MOST_BYTES:.0e}", "powers and products: is one `**` meant as `*`?"
+        )
+    return number
+
+
+def _require_dict(value: object, what: str) -> Mapping[Any, Any]:
+    if value is None:
+        fail("returned_none", what, "None", "the end of your function: does it return its result?")
+    if not isinstance(value, Mapping):
+        fail("wrong_type", what, type(value).__name__, "what your function returns")
+    return value

@@ -1,0 +1,60 @@
+"""Runs a learner's function on several ranks, and says in three lines what was wrong with the run itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from grader.observing.contract import fail
+from grader.ranks.errors import RankError, RankFailure
+from grader.ranks.run import RankRun, launch_ranks
+from grader.verdict import NotSolvedYet
+
+LIMIT_SECONDS = 30.0
+RECEIVE_SECONDS = 8.0
+
+
+def run_on_ranks(observe: Callable[..., Any], world_size: int, exercise: str, **arguments: Any) -> RankRun:
+    """Run a function of a check on several ranks, as `run_ranks` does; printed text is dropped.
+
+    Args:
+        observe: A function of a module of this package that calls the learner's function, which is one of `arguments`.
+        world_size: How many ranks.
+        exercise: Name of the exercise.
+        **arguments: As `run_ranks` takes them.
+
+    Returns:
+        What the ranks returned and sent.
+
+    Raises:
+        CheckFailed: The function raised on a rank, waited for ever, or cannot be handed to another process.
+    """
+    try:
+        return launch_ranks(observe, world_size, arguments, LIMIT_SECONDS, RECEIVE_SECONDS)
+    except RankError as error:
+        first = error.failures[0]
+        if first.error_name == "NotImplementedError" and not first.message and first.began_there:
+            raise NotSolvedYet(first.function) from None
+        _explain(error, first, exercise)
+    except TypeError as error:  # the file of the ranks cannot be written
+        look_at = (
+            "what your function uses: a rank has its arguments, imports, and functions and numbers of the notebook"
+        )
+        fail("not_for_ranks", f"{exercise} to be a function that other processes can import", str(error), look_at)
+
+
+def _explain(error: RankError, first: RankFailure, exercise: str) -> NoReturn:
+    expected = f"{exercise} to return on every rank"
+    place = f"line {first.line_number} of {first.function}: {first.line}" if first.function else f"rank {first.rank}"
+    if error.is_late:
+        measured = f"after {LIMIT_SECONDS:g} s rank {first.rank} still ran"
+        fail("ranks_without_end", expected, measured, f"{place} (what does it wait for, or repeat?)")
+    if first.error_name == "TimeoutError":
+        look_at = f"{place} (which rank sends it, and does it send as often as this rank receives?)"
+        fail("message_never_came", expected, first.message, look_at)
+    if not first.error_name:
+        fail("rank_died", expected, f"rank {first.rank}: {first.message}", "what ends a process: exit, kill, memory")
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first.error_name).lower()
+    text = first.message.strip().splitlines()[0][:200] if first.message.strip() else "no message"
+    fail(f"raised_{words}", expected, f"rank {first.rank}: {first.error_name}: {text}", place)

@@ -1,0 +1,217 @@
+"""The further exercises of lesson 02: each misconception is recognised at two sizes and two seeds, without training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.judging.lessons.gradient_accumulation.forms import judge_accelerate_form, judge_trainer_form
+from grader.judging.lessons.gradient_accumulation.loops import judge_stream_updates
+from grader.judging.lessons.gradient_accumulation.micro_batch_size import MISTAKES, judge_largest_micro_batch
+from grader.judging.numbers import Mistake
+from grader.judging.vectors import gradient_at
+from grader.lessons.gradient_accumulation.forms import FormsCase, forms_cases
+from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases
+from grader.lessons.gradient_accumulation.micro_batch_size import FitCase, fit_cases
+from grader.observation import Observation
+from grader.verdict import UNRECOGNISED
+
+SEEDS = (0, 777)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def observe_sizes(choose: Callable[[FitCase], float | None], seed: int) -> Observation:
+    return Observation({"chosen": [choose(case) for case in fit_cases(seed)], "reasons": ["nothing fits"]})
+
+
+def largest_fitting(case: FitCase) -> int | None:
+    return max(case.fitting, default=None)
+
+
+def size_by(mistake: Mistake[FitCase], case: FitCase) -> float | None:
+    return mistake.yields(case) or None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_largest_fitting_size_passes_and_no_known_mistake_does(seed: int) -> None:
+    assert judge_largest_micro_batch(observe_sizes(largest_fitting, seed), seed).is_passed
+    for mistake in MISTAKES:
+        verdict = judge_largest_micro_batch(observe_sizes(partial(size_by, mistake), seed), seed)
+        assert verdict.code == mistake.code, (mistake, verdict)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_mistake_is_recognised_whether_or_not_it_raises_when_nothing_fits(seed: int) -> None:
+    raising = observe_sizes(lambda case: case.batch if case.fitting else None, seed)
+    returning = observe_sizes(lambda case: case.batch, seed)
+    assert judge_largest_micro_batch(raising, seed) == judge_largest_micro_batch(returning, seed)
+    assert judge_largest_micro_batch(raising, seed).code == "whole_batch"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_size_where_nothing_fits_is_told_apart(seed: int) -> None:
+    verdict = judge_largest_micro_batch(observe_sizes(lambda case: largest_fitting(case) or 1, seed), seed)
+    assert verdict.code == "nothing_fits_not_raised"
+    assert "ValueError" in verdict.expected
+
+
+def test_sizes_that_no_mistake_explains_are_said_to_be_unrecognised() -> None:
+    assert judge_largest_micro_batch(observe_sizes(lambda case: case.divisors[1], 0), 0).code == UNRECOGNISED
+
+
+def test_a_size_that_does_not_divide_the_batch_is_told_so() -> None:
+    batch = fit_cases(0)[0].batch
+    verdict = judge_largest_micro_batch(observe_sizes(lambda case: 7, 0), 0)
+    assert (verdict.code, verdict.look_at) == ("size_does_not_divide", f"7 does not divide {batch}: which sizes do?")
+
+
+def train(
+    case: UpdatesCase | FormsCase,
+    gradient: Callable[[Tensor, int], Tensor],
+    start: Tensor,
+    factor: Callable[[int, int], float],
+    rate: Callable[[int], float] = lambda update: LEARNING_RATE,
+) -> tuple[dict[str, object], dict[str, Tensor]]:
+    """Facts and tensors of an epoch whose micro-batches enter with a factor of (index, size of their group)."""
+    weights, events, tensors = start, [], {}
+    for update, begin in enumerate(range(0, case.micro_batches, case.k)):
+        group = range(begin, min(begin + case.k, case.micro_batches))
+        total = sum(factor(index, len(group)) * gradient(weights, index) for index in group)
+        tensors |= {f"gradient.{update}": total, f"weights.{update}": weights}
+        weights = weights - rate(update) * total
+        events += [*["draw"] * len(group), *["forward", "backward"] * len(group), "update"]
+        tensors[f"weights.{update + 1}"] = weights
+    rows = [case.rows] * case.micro_batches
+    return {"events": events, "forward_rows": rows}, tensors
+
+
+def stream_gradient(case: UpdatesCase) -> tuple[Callable[[Tensor, int], Tensor], Tensor]:
+    model, batches = case.make_model(), case.make_micro_batches()
+    start = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+    return partial(gradient_at, model, lambda number: F.mse_loss(model(batches[number][0]), batches[number][1])), start
+
+
+@lru_cache
+def forms_gradient(case: FormsCase) -> tuple[Callable[[Tensor, int], Tensor], Tensor]:
+    model, dataset = case.make_model(), case.make_dataset()
+    start = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+    return (
+        partial(gradient_at, model, lambda i: model(**dataset[i * case.rows : (i + 1) * case.rows]).loss),
+        start,
+    )
+
+
+def observe(cases, gradient_of, factor, calls=None, **options) -> Observation:
+    settings, tensors = [], {}
+    for number, case in enumerate(cases):
+        facts, own = train(case, *gradient_of(case), partial(factor, case), **options)
+        settings.append(facts)
+        tensors |= {f"{number}.{name}": value for name, value in own.items()}
+    return Observation({"settings": settings} | ({"calls": [calls(case) for case in cases]} if calls else {}), tensors)
+
+
+FACTORS = {
+    "passed": lambda case, index, size: 1 / size,
+    "gradient_not_averaged": lambda case, index, size: 1.0,
+    "gradient_divided_twice": lambda case, index, size: 1 / size**2,
+    "short_group_divided_by_k": lambda case, index, size: 1 / case.k,
+    "short_group_corrected_the_wrong_way": lambda case, index, size: size / case.k / case.k,
+    "cleared_within_group": lambda case, index, size: (index % case.k == size - 1) / size,
+    "micro_batches_weighed_unequally": lambda case, index, size: 1 / (index % case.k + 1),
+    "cleared_before_update": lambda case, index, size: 0.0,
+    "gradient_not_finite": lambda case, index, size: float("nan"),
+    "gradient_scaled": lambda case, index, size: 65_536 * 0.7 / size,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("code", FACTORS)
+def test_a_stream_s_gradients_are_explained_by_their_factors(code: str, seed: int) -> None:
+    observation = observe(stream_cases(seed), stream_gradient, FACTORS[code])
+    assert judge_stream_updates(observation, seed).code == code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_stream_read_further_ahead_than_one_group_is_told(seed: int) -> None:
+    right = observe(stream_cases(seed), stream_gradient, FACTORS["passed"])
+    for drawn, code in ((10, "whole_epoch_held"), (8, "several_groups_held")):
+        events = ["draw"] * drawn + [event for event in right.facts["settings"][0]["events"] if event != "draw"]
+        settings = [{**right.facts["settings"][0], "events": events}, *right.facts["settings"][1:]]
+        assert judge_stream_updates(Observation({"settings": settings}, right.tensors), seed).code == code
+
+
+def used_in_loop(case: FormsCase) -> dict[str, list[int]]:
+    return {"accumulate": [case.k] * case.micro_batches, "trainer": [case.k], "forwards_in_trainer": [0]}
+
+
+def used_in_trainer(case: FormsCase) -> dict[str, list[int]]:
+    return used_in_loop(case) | {"forwards_in_trainer": [case.micro_batches]}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("code", ["passed", "short_group_divided_by_k"])
+def test_both_forms_are_judged_by_their_gradients(code: str, seed: int) -> None:
+    for judge, calls, form in (
+        (judge_accelerate_form, used_in_loop, "accelerate_"),
+        (judge_trainer_form, used_in_trainer, "trainer_"),
+    ):
+        verdict = judge(observe(forms_cases(seed), forms_gradient, FACTORS[code], calls), seed)
+        assert verdict.code == (code if code == "passed" else form + code)
+
+
+@pytest.mark.parametrize(
+    ("rate", "code"),
+    [
+        (lambda update: 5e-5, "trainer_other_learning_rate"),
+        (lambda update: LEARNING_RATE * (1 - update / 3), "trainer_learning_rate_changed"),
+    ],
+)
+def test_a_learning_rate_that_is_not_kept_is_told(rate: Callable[[int], float], code: str) -> None:
+    observation = observe(forms_cases(0), forms_gradient, FACTORS["passed"], used_in_trainer, rate=rate)
+    verdict = judge_trainer_form(observation, 0)
+    assert (verdict.code, "default" in verdict.look_at) == (code, True)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rows_in_another_order_are_told_apart_from_other_faults(seed: int) -> None:
+    def shuffled(case: FormsCase) -> tuple[Callable[[Tensor, int], Tensor], Tensor]:
+        model, dataset = case.make_model(), case.make_dataset()
+        start = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+        order = torch.randperm(case.pairs, generator=torch.Generator().manual_seed(1)).tolist()
+        rows = [order[i * case.rows : (i + 1) * case.rows] for i in range(case.micro_batches)]
+        return partial(gradient_at, model, lambda number: model(**dataset[rows[number]]).loss), start
+
+    verdict = judge_trainer_form(observe(forms_cases(seed), shuffled, FACTORS["passed"], used_in_trainer), seed)
+    assert verdict.code == "trainer_rows_in_another_order"
+
+
+USAGES = [
+    (judge_accelerate_form, {"accumulate": []}, "accumulate_not_used"),
+    (judge_accelerate_form, {"accumulate": [1]}, "accelerator_without_steps"),
+    (judge_accelerate_form, {"accumulate": [99]}, "accelerator_with_other_steps"),
+    (judge_accelerate_form, {"forwards_in_trainer": [5]}, "one_model_for_both"),
+    (judge_accelerate_form, {"forwards_in_trainer": [10]}, "models_swapped"),
+    (judge_trainer_form, {"trainer": []}, "trainer_not_used"),
+    (judge_trainer_form, {"trainer": [1]}, "trainer_without_steps"),
+    (judge_trainer_form, {"trainer": [99]}, "trainer_with_other_steps"),
+    (judge_trainer_form, {"forwards_in_trainer": [0]}, "models_swapped"),
+    (judge_trainer_form, {"forwards_in_trainer": [5]}, "one_model_for_both"),
+]
+
+
+@pytest.mark.parametrize(("judge", "changed", "code"), USAGES)
+def test_a_form_that_is_not_used_as_asked_is_told_first(judge, changed, code: str) -> None:
+    cases = forms_cases(0)
+    used = used_in_loop if judge is judge_accelerate_form else used_in_trainer
+    settings = [{"events": [], "forward_rows": [case.rows] * case.micro_batches} for case in cases]
+    calls = [used(case) | changed for case in cases]
+    assert judge(Observation({"settings": settings, "calls": calls}), 0).code == code

@@ -1,0 +1,187 @@
+"""The further exercises of lesson 03: each misconception is recognised at two sizes and two seeds, without training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from grader.judging.lessons.gradient_checkpointing import forms
+from grader.judging.lessons.gradient_checkpointing.faults import judge_found_faults
+from grader.judging.lessons.gradient_checkpointing.forms import (
+    judge_checkpointed_accelerate,
+    judge_checkpointed_trainer,
+)
+from grader.judging.updates import Reference
+from grader.lessons.gradient_checkpointing.faults import FAULTS, faults_cases
+from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, forms_cases
+from grader.observation import Observation
+
+SEEDS = (0, 20_011)
+Facts = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+# Faults found
+
+
+def judge_faults(seed: int, find: Callable[[frozenset[str]], set[str]]) -> str:
+    return judge_found_faults(
+        Observation({"found": [sorted(find(case.faults)) for case in faults_cases(seed)]}), seed
+    ).code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_that_is_missed_reported_or_turned_round_is_named(name: str, seed: int) -> None:
+    assert judge_faults(seed, lambda faults: set(faults) - {name}) == f"{name}_missed"
+    assert judge_faults(seed, lambda faults: set(faults) | {name}) == f"{name}_reported"
+    assert judge_faults(seed, lambda faults: set(faults) ^ {name}) == f"{name}_turned_round"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_answers_without_a_test_are_named(seed: int) -> None:
+    assert judge_faults(seed, set) == "passed"
+    assert judge_faults(seed, lambda faults: set()) == "no_fault_found"
+    assert judge_faults(seed, lambda faults: {"random_state"}) == "same_for_every_checkpoint"
+    assert judge_faults(seed, lambda faults: {min(faults)} if faults else set()) == "first_fault_only"
+    assert judge_faults(seed, lambda faults: set(faults) & {"random_state"}) == "several_faults_missed"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_hook_after_the_block_is_named_where_torch_alone_is_called_faulty(seed: int) -> None:
+    found = [sorted({"no_recompute"} if case.is_torch else case.faults) for case in faults_cases(seed)]
+    assert judge_found_faults(Observation({"found": found}), seed).code == "end_of_a_run_counted"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("random_state", "parameter_gradients"), ("parameter_gradients", "input_without_gradient")],
+)
+def test_a_fault_that_another_one_implies_is_named(name: str, other: str, seed: int) -> None:
+    code = judge_faults(seed, lambda faults: set(faults) | ({name} if other in faults else set()))
+    assert code == f"{name}_implied_by_{other}"
+
+
+# Two forms
+
+
+@pytest.fixture
+def random_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random vectors stand for the gradients of the model, whatever the weights."""
+
+    def make_reference(case: FormsCase) -> Reference:
+        gradients = torch.randn(case.updates, 32, generator=torch.Generator().manual_seed(case.seed))
+        return Reference(case.updates, 1, case.rows, LEARNING_RATE, lambda weights, number: gradients[number])
+
+    monkeypatch.setattr(forms, "_make_reference", make_reference)
+
+
+Change = Callable[[Facts, Facts, dict[str, Tensor]], None]
+
+
+def judge_form(form: str, seed: int, change: Change) -> str:
+    """Judge a right run of one form after `change(facts, calls, tensors)` of each setting."""
+    settings, all_calls, named = [], [], {}
+    for index, case in enumerate(forms_cases(seed)):
+        n, reference = case.updates, forms._make_reference(case)
+        facts: Facts = {"events": ["forward", "backward", "update"] * n, "forward_rows": [case.rows] * n}
+        facts |= {"is_training": [True] * n, "part_runs": [0] * n + [1, 2] * 2 * n}
+        calls: Facts = {"prepared": ["model", "optimizer"], "backward": [1] * n, "trainer": [1]}
+        calls["used"] = ["optimizer"] * n
+        calls["forwards_in_trainer"] = [n if form == "trainer" else 0]
+        weights, tensors = torch.zeros(32), {}
+        for update in range(n):
+            tensors |= {f"weights.{update}": weights, f"gradient.{update}": reference.gradient(weights, update)}
+            weights = weights - LEARNING_RATE * tensors[f"gradient.{update}"]
+        tensors[f"weights.{n}"] = weights
+        change(facts, calls, tensors)
+        settings.append(facts)
+        all_calls.append(calls)
+        named |= {f"{index}.{name}": value for name, value in tensors.items()}
+    judge = judge_checkpointed_trainer if form == "trainer" else judge_checkpointed_accelerate
+    return judge(Observation({"settings": settings, "calls": all_calls}, named), seed).code
+
+
+def part_runs(embeddings: int, *layers: int, is_training: bool = True) -> Change:
+    """Change how often each part runs for each forward."""
+
+    def change(facts: Facts, calls: Facts, tensors: dict[str, Tensor]) -> None:
+        forwards = len(facts["forward_rows"])
+        runs = [part for part, times in enumerate((embeddings, *layers)) for _ in range(times * forwards)]
+        facts.update(part_runs=runs, is_training=[is_training] * forwards)
+
+    return change
+
+
+def last_rows_left_out(facts: Facts, calls: Facts, tensors: dict[str, Tensor]) -> None:
+    """Leave out the last forward where rows do not divide the pairs, in the setting whose updates have not 4 rows."""
+    if facts["forward_rows"][0] != 4:
+        facts["forward_rows"].pop()
+        facts["part_runs"] = [0, 1, 1, 2, 2] * len(facts["forward_rows"])
+
+
+def forwards_of(rows: int, forwards: int) -> Change:
+    """Change how many forwards there are, and their rows."""
+
+    def change(facts: Facts, calls: Facts, tensors: dict[str, Tensor]) -> None:
+        facts.update(forward_rows=[rows] * forwards, part_runs=[0, 1, 1, 2, 2] * forwards, is_training=[True])
+        calls["forwards_in_trainer"] = [forwards if calls["forwards_in_trainer"] != [0] else 0]
+
+    return change
+
+
+def gradients_times(factor: float) -> Change:
+    return lambda facts, calls, tensors: tensors.update(
+        {name: factor * value for name, value in tensors.items() if name.startswith("gradient")}
+    )
+
+
+FORM_MISTAKES: dict[str, tuple[str, Change]] = {
+    "model_not_prepared": ("accelerate", lambda facts, calls, tensors: calls.update(prepared=["optimizer"])),
+    "optimizer_not_prepared": ("accelerate", lambda facts, calls, tensors: calls.update(prepared=["model"])),
+    "accelerator_backward_not_used": ("accelerate", lambda facts, calls, tensors: calls.update(backward=[])),
+    "accelerate_in_eval_mode": ("accelerate", part_runs(1, 1, 1, is_training=False)),
+    "accelerate_not_checkpointed": ("accelerate", part_runs(1, 1, 1)),
+    "accelerate_recomputed_too_often": ("accelerate", part_runs(1, 3, 3)),
+    "accelerate_some_layers_not_checkpointed": ("accelerate", part_runs(1, 2, 1)),
+    "accelerate_whole_model_in_one_checkpoint": ("accelerate", part_runs(2, 2, 2)),
+    "accelerate_last_rows_left_out": ("accelerate", last_rows_left_out),
+    "prepared_objects_dropped": ("accelerate", lambda facts, calls, tensors: calls.update(used=["loader"])),
+    "accelerate_gradient_scaled": ("accelerate", gradients_times(512.5)),
+    "trainer_not_used": ("trainer", lambda facts, calls, tensors: calls.update(trainer=[])),
+    "trainer_accumulates": ("trainer", lambda facts, calls, tensors: calls.update(trainer=[2])),
+    "trainer_row_by_row": ("trainer", forwards_of(1, 9)),
+    "accelerate_row_by_row": ("accelerate", forwards_of(1, 9)),
+    "accelerate_other_rows": ("accelerate", forwards_of(2, 9)),
+    "trainer_stops_early": (
+        "trainer",
+        lambda facts, calls, tensors: forwards_of(facts["forward_rows"][0], 2)(facts, calls, tensors),
+    ),
+    "trainer_not_checkpointed": ("trainer", part_runs(1, 1, 1)),
+    "trainer_gradient_scaled": ("trainer", gradients_times(512.5)),
+    "models_swapped": ("trainer", lambda facts, calls, tensors: calls.update(forwards_in_trainer=[0])),
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("code", FORM_MISTAKES)
+@pytest.mark.usefixtures("random_gradients")
+def test_every_mistake_of_a_form_is_named(code: str, seed: int) -> None:
+    form, change = FORM_MISTAKES[code]
+    assert judge_form(form, seed, change) == code
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("form", ("accelerate", "trainer"))
+@pytest.mark.usefixtures("random_gradients")
+def test_a_right_form_passes(form: str, seed: int) -> None:
+    assert judge_form(form, seed, lambda facts, calls, tensors: None) == "passed"

@@ -1,0 +1,153 @@
+"""The checks of lesson 04 take any number and any tensor that fits, and say what is wrong with all else."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from grader.lessons.number_formats.checks import (
+    check_chosen_format,
+    check_compensated_sum,
+    check_decoded_patterns,
+    check_format_limits,
+    check_lost_values,
+    check_rounded_values,
+)
+from grader.lessons.number_formats.narrow_formats import refuse_narrow_formats
+from grader.verdict import CheckFailed
+
+
+@pytest.fixture(autouse=True)
+def no_attempts(monkeypatch):
+    monkeypatch.setenv("LEAN_TRAINING_ATTEMPTS", "off")
+    monkeypatch.delenv("LEAN_TRAINING_SEED", raising=False)
+    torch.set_num_threads(1)
+
+
+def code_of(check, answer):
+    with pytest.raises(CheckFailed) as failure:
+        check(answer)
+    assert len(failure.value.lines()) == 3
+    assert all(line[10:].strip() for line in failure.value.lines())
+    return failure.value.code
+
+
+def right_limits(exponent_bits, mantissa_bits, number):
+    bias = 2 ** (exponent_bits - 1) - 1
+    power = max(math.frexp(number)[1] - 1, 1 - bias)
+    largest, normal = (2 - 2.0**-mantissa_bits) * 2.0**bias, 2.0 ** (1 - bias)
+    limits = (largest, normal, normal * 2.0**-mantissa_bits, 2.0 ** (power - mantissa_bits))
+    return dict(zip(("largest", "smallest_normal", "smallest_subnormal", "spacing"), limits, strict=True))
+
+
+@pytest.mark.parametrize("convert", [float, np.float64, lambda value: torch.tensor(value, dtype=torch.float64)])
+def test_any_number_passes_with_one_line(convert, capsys):
+    check_format_limits(lambda *arguments: {key: convert(v) for key, v in right_limits(*arguments).items()})
+    printed = capsys.readouterr()
+    assert (printed.out.count("passed:"), printed.out.count("\n"), printed.err) == (1, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (None, "returned_none"),
+        (65504.0, "wrong_type"),
+        ({}, "key_missing"),
+        ({"largest": 1.0}, "key_missing"),
+        (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), math.nan), "not_finite"),
+        (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), "1"), "wrong_type"),
+        (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), 2**2000), "too_large"),
+    ],
+)
+def test_what_are_no_limits_is_told_as_such(value, code):
+    assert code_of(check_format_limits, lambda exponent_bits, mantissa_bits, number: value) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (None, "returned_none"),
+        ("1.0", "wrong_type"),
+        (True, "wrong_type"),
+        (1j, "wrong_type"),
+        (torch.zeros(2), "wrong_type"),
+        (2**2000, "too_large"),
+    ],
+)
+def test_what_is_no_number_is_told_as_such(value, code):
+    assert code_of(check_decoded_patterns, lambda bits, exponent_bits, mantissa_bits, has_infinity: value) == code
+    assert code_of(check_rounded_values, lambda value_, exponent_bits, mantissa_bits: value) == code
+
+
+@pytest.mark.parametrize("value", [-2049.0, -math.inf])
+@pytest.mark.parametrize(("check", "otherwise"), [(check_rounded_values, 1.0), (check_lost_values, "nothing")])
+def test_an_exception_is_told_with_the_value_that_led_to_it(check, otherwise, value):
+    def raise_at_one_value(given, exponent_bits, mantissa_bits):
+        if given == value:
+            raise ValueError("math domain error")
+        return otherwise
+
+    with pytest.raises(CheckFailed) as failure:
+        check(raise_at_one_value)
+    assert failure.value.code == "raised_value_error"
+    assert failure.value.measured.startswith(f"ValueError: math domain error. Called with value={value}, exponent_bits")
+
+
+def test_nan_and_infinity_reach_the_judge_and_do_not_pass():
+    for value in (math.nan, math.inf):
+        assert code_of(check_decoded_patterns, lambda b, e, m, h, value=value: value) == "one_value_for_all"
+        assert code_of(check_rounded_values, lambda v, e, m, value=value: value)
+
+
+def test_formats_of_torch_are_refused_and_left_as_they_were():
+    def by_view(bits, exponent_bits, mantissa_bits, has_infinity):
+        return torch.tensor(bits % 128).to(torch.uint8).view(torch.float8_e5m2).item()
+
+    assert code_of(check_decoded_patterns, by_view) == "torch_format_used"
+    assert code_of(check_rounded_values, lambda v, e, m: torch.tensor(v).half().item()) == "torch_format_used"
+    assert torch.tensor(1.0).half().item() == 1.0
+
+
+def test_wide_formats_are_not_refused():
+    with refuse_narrow_formats("a value"):
+        assert torch.tensor([1.5], dtype=torch.float64).round().int().item() == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        (None, "returned_none"),
+        (torch.zeros(8, dtype=torch.bfloat16), "not_a_pair"),
+        ((torch.zeros(8, dtype=torch.bfloat16),), "not_a_pair"),
+        ((1.0, 2.0), "wrong_type"),
+        ((torch.zeros(8), torch.zeros(8)), "wrong_dtype"),
+        ((torch.zeros(8, dtype=torch.bfloat16), torch.zeros((), dtype=torch.bfloat16)), "wrong_shape"),
+        ((torch.full((8,), torch.nan, dtype=torch.bfloat16), torch.zeros(8, dtype=torch.bfloat16)), "not_finite"),
+    ],
+)
+def test_what_is_no_total_and_what_it_lacks_is_told_as_such(value, code):
+    assert code_of(check_compensated_sum, lambda total, lost, value_: value) == code
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [(None, "returned_none"), (torch.bfloat16, "dtype_returned"), ("bfloat16", "wrong_name"), (16, "wrong_name")],
+)
+def test_what_is_no_name_of_a_format_is_told_as_such(value, code):
+    assert code_of(check_chosen_format, lambda values, tolerance: value) == code
+
+
+def test_a_choice_that_changes_the_values_is_told_so():
+    def choose(values, tolerance):
+        values.abs_()
+        return "fp32"
+
+    assert code_of(check_chosen_format, choose) == "values_changed"
+
+
+@pytest.mark.parametrize(("value", "code"), [(None, "returned_none"), ("Range", "wrong_word"), (True, "wrong_word")])
+def test_what_is_no_word_is_told_as_such(value, code):
+    assert code_of(check_lost_values, lambda value_, exponent_bits, mantissa_bits: value) == code
