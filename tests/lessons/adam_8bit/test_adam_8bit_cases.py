@@ -73,6 +73,7 @@ def test_the_code_book_is_that_of_bitsandbytes(is_signed):
     ("block_size", "percent"), [(256, 1.2), (2048, 2.0), (65_536, 8.4)], ids=["256", "2048", "one scale"]
 )
 def test_an_outlier_spoils_its_block(block_size, percent):
+    # Drawn numbers and a single division: float32 rounds these errors in their seventh digit, on every processor.
     assert round(100 * error_of_the_rest(make_code_book(is_signed=True), block_size), 1) == percent
 
 
@@ -132,35 +133,44 @@ def test_no_second_moment_is_zero_where_its_block_has_a_scale():
     assert encode_blocks(torch.zeros(3), book)[0].tolist() == [0, 0, 0]
     assert encode_blocks(-squares, make_code_book(is_signed=True))[0].tolist()[1:] == [127, 127]
     codes, _ = bitsandbytes.functional.quantize_blockwise(squares, code=book, blocksize=256)
-    assert codes.tolist() == [255, 7, 7]  # on a CPU, in version 0.50.2
+    assert codes[0] == 255 and bool((codes[1:] > 0).all())  # which code above 0 depends on its version and device
 
 
-@pytest.mark.parametrize(("encode", "loss"), [(encode_blocks, 0.43), (nearest_codes, 1.13)])
-def test_a_second_moment_of_zero_spoils_the_task_of_texts(encode, loss):
+def test_a_second_moment_of_zero_spoils_the_task_of_texts():
     books = [make_code_book(is_signed=is_signed) for is_signed in (True, False)]
 
-    def take_step(optimizer):
-        for weight in optimizer.param_groups[0]["params"]:
-            state, (beta1, beta2) = optimizer.state[weight], (0.9, 0.999)
-            state["step"] = step = state.get("step", 0) + 1
-            is_large, kept = weight.numel() >= 4096, state.get("moments", (torch.zeros_like(weight),) * 2)
-            if is_large and step > 1:
-                kept = [decode_blocks(*pair, book) for pair, book in zip(kept, books, strict=True)]
-            mean = kept[0].lerp(weight.grad, 1 - beta1)
-            square_mean = kept[1].lerp(weight.grad.square(), 1 - beta2)
-            root = (square_mean / (1 - beta2**step)).sqrt()
-            weight.mul_(1 - 8e-3 * 0.01).sub_(8e-3 * mean / (1 - beta1**step) / (root + 1e-8))
-            pairs = zip((mean, square_mean), books, strict=True)
-            state["moments"] = [encode(*pair, 256) for pair in pairs] if is_large else (mean, square_mean)
+    def final_loss_and_longest_step(encode):
+        longest = [0.0]
 
-    sorter = make_word_sorter(2048)
-    optimizer = OwnOptimizer(take_step, sorter.parameters())
-    for words, topics in make_word_batches(60, vocabulary=2048):
-        optimizer.zero_grad()
-        sorter(words, topics).backward()
-        optimizer.step()
-    ((words, topics),) = make_word_batches(1, rows=1024, vocabulary=2048, draw=1)
-    assert round(sorter(words, topics).item(), 2) == loss
+        def take_step(optimizer):
+            for weight in optimizer.param_groups[0]["params"]:
+                state, (beta1, beta2) = optimizer.state[weight], (0.9, 0.999)
+                state["step"] = step = state.get("step", 0) + 1
+                is_large, kept = weight.numel() >= 4096, state.get("moments", (torch.zeros_like(weight),) * 2)
+                if is_large and step > 1:
+                    kept = [decode_blocks(*pair, book) for pair, book in zip(kept, books, strict=True)]
+                mean = kept[0].lerp(weight.grad, 1 - beta1)
+                square_mean = kept[1].lerp(weight.grad.square(), 1 - beta2)
+                root = (square_mean / (1 - beta2**step)).sqrt()
+                taken = mean / (1 - beta1**step) / (root + 1e-8)  # in learning rates
+                longest[0] = max(longest[0], float(taken.abs().max()))
+                weight.mul_(1 - 8e-3 * 0.01).sub_(8e-3 * taken)
+                pairs = zip((mean, square_mean), books, strict=True)
+                state["moments"] = [encode(*pair, 256) for pair in pairs] if is_large else (mean, square_mean)
+
+        sorter = make_word_sorter(2048)
+        optimizer = OwnOptimizer(take_step, sorter.parameters())
+        for words, topics in make_word_batches(60, vocabulary=2048):
+            optimizer.zero_grad()
+            sorter(words, topics).backward()
+            optimizer.step()
+        ((words, topics),) = make_word_batches(1, rows=1024, vocabulary=2048, draw=1)
+        return sorter(words, topics).item(), longest[0]
+
+    (loss, longest), (spoilt_loss, spoilt_longest) = map(final_loss_and_longest_step, (encode_blocks, nearest_codes))
+    # A mean over the root of its mean square is of order 1; over an eps of 1e-8 it is larger by orders of magnitude.
+    assert longest < 10 < 100 < spoilt_longest
+    assert spoilt_loss > 2 * loss
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_every_misconception_of_adamw_is_named(deviation, seed: int) -> None:
     [("bias_not_corrected", "3.16"), ("second_moment_not_corrected", "31.6"), ("first_moment_not_corrected", "0.1")],
 )
 def test_the_length_of_the_first_step_tells_the_correction(code: str, length: str) -> None:
+    # Exact: the corrections of step 1 divide by 1 - 0.9 = 0.1 and by the root of 1 - 0.999, which is 0.0316.
     deviation = next(deviation for deviation in MOMENTS if deviation.code == code)
     verdict = judge_adam_updates(observe(adam_cases(0), deviation.applied(RIGHT)), 0)
     assert verdict.expected.startswith("after step 1,")

@@ -84,7 +84,8 @@ def test_the_fraction_of_zeros_falls_with_the_scale() -> None:
         (scale * loss).backward()
         gradient = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
         zeros.append(float((gradient == 0).float().mean()))
-    assert zeros == pytest.approx([0.588, 0.228, 0.021, 0.001], abs=0.01)
+    assert sorted(set(zeros), reverse=True) == zeros
+    assert zeros[0] > 0.5 and zeros[-1] < 0.01  # most gradients are lost without a scale, hardly any at 2**16
 
 
 @pytest.mark.parametrize(

@@ -179,10 +179,10 @@ def test_half_precision_weights_are_explained() -> None:
 
 
 def test_a_message_names_the_update_and_both_norms() -> None:
-    verdict = judge_groups(make_train_group(clips_first=True), 0)
+    case, verdict = group_cases(0)[0], judge_groups(make_train_group(clips_first=True), 0)
     assert "group 0" in verdict.expected
-    assert "norm of 0.25" in verdict.expected
-    assert "norm 6.1" in verdict.measured
+    assert f"norm of {case.max_norm:.4g}" in verdict.expected
+    assert f"norm {case.max_norm / case.start_scale:.4g}" in verdict.measured  # clipped to max_norm, then unscaled
 
 
 def test_other_weights_are_named() -> None:
