@@ -23,9 +23,10 @@ def found_phrases(text: str, remedies: dict[str, str]) -> list[tuple[int, str, s
 def main() -> int:
     """Check every text that git tracks or would track."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["lean-training"]["phrases"]
-    command = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "--", *settings["files"]]
+    tracked = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard", "--"]
     exempt = [f":(exclude){path}" for path in settings["exempt"]]
-    names = subprocess.run([*command, *exempt], check=True, capture_output=True, text=True).stdout.splitlines()
+    command = [*tracked, *settings["files"], *exempt]
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     faults = [
         f"{name}:{line}: '{phrase}': {remedy}"
         for name in names
