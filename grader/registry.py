@@ -238,15 +238,13 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.accumulation": ("check_data_parallel_updates",),
     "grader.judging.lessons.data_parallel.agreement": ("check_data_parallel_agreement",),
     "grader.judging.lessons.data_parallel.calls": ("check_data_parallel_calls",),
+    "grader.judging.lessons.data_parallel.epoch_traffic": ("check_data_parallel_traffic",),
     "grader.judging.lessons.data_parallel.forms": (
         "check_data_parallel_accelerate",
         "check_data_parallel_trainer",
     ),
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients",),
-    "grader.judging.lessons.data_parallel.traffic": (
-        "check_data_parallel_traffic",
-        "check_synchronised_bytes",
-    ),
+    "grader.judging.lessons.data_parallel.traffic": ("check_synchronised_bytes",),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accelerate_form",
         "check_trainer_form",
