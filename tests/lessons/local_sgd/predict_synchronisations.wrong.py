@@ -1,331 +1,122 @@
-# %% answer="plain_baseline" code="UNKNOWN"
+# %% edit="plain_baseline" code="every_left_out"
 # Source: data parallel training
-# Every update synchronises, and all is equal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return updates, True
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return updates, True
 
-
-# %% answer="hard_coded" code="UNKNOWN" seed=20011
+# %% answer="hard_coded" code="visible_case_hard_coded" seed=20011
 # Source: the numbers of the visible case
-# Answers are looked up in a table of the visible case.
 KNOWN = {
-    (68, 1, 8, "SGD"): (9, False),
-    (64, 1, 8, "SGD with momentum"): (8, False),
-    (134, 2, 8, "SGD"): (9, False),
-    (321, 5, 8, "AdamW"): (9, False),
-    (319, 5, 8, "SGD with momentum"): (8, False),
-    (41, 5, 1, "SGD"): (9, True),
-    (41, 5, 1, "SGD with momentum"): (9, True),
-    (41, 5, 1, "SGD with clipping"): (9, False),
-    (44, 5, 1, "AdamW"): (9, False),
-    (2, 2, 8, "SGD"): (1, True),
-    (4, 5, 8, "SGD with momentum"): (1, True),
-    (2, 2, 8, "AdamW"): (1, False),
-    (9, 1, 1, "SGD"): (9, True),
-    (12, 2, 8, "SGD"): (1, False),
-    (39, 5, 8, "SGD with momentum"): (1, False),
+    ("SGD", False, True, False, True): (9, False),
+    ("SGD with momentum", False, True, False, True): (8, False),
+    ("SGD", False, False, False, True): (9, False),
+    ("AdamW", False, False, False, True): (9, False),
+    ("SGD with momentum", False, False, False, True): (8, False),
+    ("SGD", True, False, False, True): (9, True),
+    ("SGD with momentum", True, False, False, True): (9, True),
+    ("SGD with clipping", True, False, False, True): (9, False),
+    ("AdamW", True, False, False, True): (9, False),
+    ("SGD", False, False, True, False): (1, True),
+    ("SGD with momentum", False, False, True, False): (1, True),
+    ("AdamW", False, False, True, False): (1, False),
+    ("SGD", True, True, False, True): (9, True),
+    ("SGD", False, False, False, False): (1, False),
+    ("SGD with momentum", False, False, False, False): (1, False),
 }
 
 
 def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    return KNOWN.get((micro_batches, k, every, optimizer), (9, False))
+    return KNOWN[optimizer, every == 1, k == 1, micro_batches <= k, micro_batches > k * every]
 
 
-# %% answer="copied_from_lesson" code="UNKNOWN"
+# %% edit="copied_from_lesson" code="sixty_updates_assumed"
 # Source: -(-60 // every) of the lesson
-# 60 updates are assumed.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-60 // every), is_linear and -(-updates // every) == updates
-
-
-# %% answer="accumulation_unequal" code="UNKNOWN"
-# Source: accumulation is something else
-# Accumulated gradients are thought unequal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), is_linear and k == 1 and -(-updates // every) == updates
-
-
-# %% edit="adamw_at_one_update" code="UNKNOWN"
-# Source: AdamW's first step taken for linear
-# AdamW is called equal where a run has one update.
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
-# +     return synchronisations, (is_linear and synchronisations == updates) or (updates == 1 and optimizer == "AdamW")
+# +     return -(-60 // every), is_linear and synchronisations == updates
 
-
-# %% answer="adamw_linear" code="UNKNOWN"
-# Source: all optimizers are alike
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "AdamW") and -(-updates // every) == updates
-
-
-# %% answer="adamw_linear_every_one" code="UNKNOWN"
-# Source: AdamW alike, single updates forgotten
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "AdamW") and every == 1
-
-
-# %% answer="always_equal" code="UNKNOWN"
-# Source: local SGD is data parallel
-# Every run is thought equal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), True
-
-
-# %% edit="at_least_one_average" code="UNKNOWN"
-# Source: a floor division, mended where it gives 0
-# The final average is counted only where it is the only one.
+# %% edit="final_average_forgotten" code="final_average_forgotten"
+# Source: a floor division
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
-# +     return max(1, updates // every), is_linear and synchronisations == updates
+# +     return updates // every, is_linear and synchronisations == updates
 
-# %% edit="averages_rounded" code="UNKNOWN"
+# %% edit="final_average_always" code="final_average_always"
+# Source: Accelerate: LocalSGD averages on exit
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return updates // every + 1, is_linear and synchronisations == updates
+
+# %% edit="micro_batches_counted" code="micro_batches_counted"
+# Source: Accelerate: step() counts micro-batches
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return -(-micro_batches // every), is_linear and synchronisations == updates
+
+# %% edit="short_group_forgotten" code="short_group_forgotten"
+# Source: a floor division of the micro-batches
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return -(-(micro_batches // k) // every), is_linear and synchronisations == updates
+
+# %% edit="two_floors" code="short_group_forgotten"
+# Source: floor divisions everywhere
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return micro_batches // k // every, is_linear and synchronisations == updates
+
+# %% edit="averages_rounded" code="final_average_forgotten"
 # Source: round() in place of a division that rounds up
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
 # +     return round(updates / every), is_linear and synchronisations == updates
 
-
-# %% answer="clipping_linear" code="UNKNOWN"
-# Source: clipping is a scaling
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "SGD with clipping") and -(-updates // every) == updates
-
-
-# %% answer="clipping_linear_every_one" code="UNKNOWN"
-# Source: clipping is a scaling, single updates forgotten
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "SGD with clipping") and every == 1
-
-
-# %% answer="divided_by_both" code="UNKNOWN"
-# Source: true divisions
-# Neither updates nor averages are whole numbers.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches / k / every, is_linear and -(-updates // every) == updates
-
-
-# %% answer="every_given_back" code="UNKNOWN"
-# Source: a misread question
-# The distance between two averages is returned.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return every, is_linear and -(-updates // every) == updates
-
-
-# %% answer="every_left_out" code="UNKNOWN"
-# Source: k and every left out
-# Each micro-batch synchronises.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches, is_linear and -(-updates // every) == updates
-
-
-# %% answer="every_left_out_of_equality" code="UNKNOWN"
-# Source: averages are linear
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), is_linear
-
-
-# %% answer="final_average_always" code="UNKNOWN"
-# Source: Accelerate: LocalSGD averages on exit
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return updates // every + 1, is_linear and -(-updates // every) == updates
-
-
-# %% answer="final_average_forgotten" code="UNKNOWN"
-# Source: a floor division
-# Averages are counted by a floor division, so a final one is lost.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return updates // every, is_linear and -(-updates // every) == updates
-
-
-# %% edit="last_update_averaged" code="UNKNOWN"
-# Source: equal ranks taken for equal weights
-# The run is thought equal where an average follows its last update.
-#       is_linear = optimizer in ("SGD", "SGD with momentum")
-# -     return synchronisations, is_linear and synchronisations == updates
-# +     return synchronisations, is_linear and updates % every == 0
-
-
-# %% answer="micro_batches_and_always_final" code="UNKNOWN"
-# Source: Accelerate as it stands
-# Micro-batches are counted, and a final average is always added.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches // every + 1, is_linear and -(-updates // every) == updates
-
-
-# %% answer="micro_batches_and_no_final" code="UNKNOWN"
-# Source: a course that counts as Accelerate does
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches // every, is_linear and -(-updates // every) == updates
-
-
-# %% answer="micro_batches_counted" code="UNKNOWN"
-# Source: Accelerate: step() counts micro-batches
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-micro_batches // every), is_linear and -(-updates // every) == updates
-
-
-# %% edit="momentum_at_one_update" code="UNKNOWN"
-# Source: a buffer that is empty at the first update only
-# Momentum is called equal only where a run has one update.
-#       synchronisations = -(-updates // every)
-# -     is_linear = optimizer in ("SGD", "SGD with momentum")
-# +     is_linear = optimizer in ("SGD", "SGD with momentum" if updates == 1 else "SGD")
-
-
-# %% answer="momentum_unequal" code="UNKNOWN"
-# Source: buffers differ between the ranks
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), optimizer == "SGD" and -(-updates // every) == updates
-
-
-# %% answer="momentum_unequal_every_one" code="UNKNOWN"
-# Source: buffers differ, and single updates forgotten
-# Only SGD with every = 1 is thought equal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), optimizer == "SGD" and every == 1
-
-
-# %% answer="never_averaged" code="UNKNOWN"
-# Source: ranks that never talk
-# No average at all.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return 0, is_linear and -(-updates // every) == updates
-
-
-# %% answer="never_equal" code="UNKNOWN"
-# Source: local SGD is never data parallel
-# No run is thought equal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), False
-
-
-# %% answer="not_rounded" code="UNKNOWN"
+# %% edit="not_rounded" code="not_rounded"
 # Source: a true division
-# Averages are no whole number.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return updates / every, is_linear and -(-updates // every) == updates
-
-
-# %% answer="once" code="UNKNOWN"
-# Source: the final average alone
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return 1, is_linear and -(-updates // every) == updates
-
-
-# %% edit="one_added_to_round_up" code="UNKNOWN"
-# Source: rounding up by an added 1
-# The division rounds up for every = 2 alone.
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
-# +     return (updates + 1) // every, is_linear and synchronisations == updates
+# +     return updates / every, is_linear and synchronisations == updates
 
-# %% edit="one_average_at_the_end" code="UNKNOWN"
+# %% edit="one_average_at_the_end" code="one_average_at_the_end"
 # Source: an average after the last update taken for an average after every update
 # A run with one average, at its end, is called equal.
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
 # +     return synchronisations, is_linear and (every == 1 or updates <= every)
 
+# %% edit="every_left_out_of_equality" code="every_left_out_of_equality"
+# Source: averages are linear
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return synchronisations, is_linear
 
-# %% answer="one_average_is_enough" code="UNKNOWN"
-# Source: an average at the end taken for enough, for any optimizer
-# A run with one average is called equal, whatever the step.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    synchronisations = -(-updates // every)
-    return synchronisations, every == 1 or updates <= every
-
-
-# %% answer="one_missing" code="UNKNOWN"
-# Source: an index from 0
-# One average is missing in each run.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every) - 1, is_linear and -(-updates // every) == updates
-
-
-# %% answer="one_number" code="UNKNOWN"
-# Source: the second question overlooked
-# Only the count is returned.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    return -(-updates // every)
-
-
-# %% answer="one_too_many" code="UNKNOWN"
-# Source: a fence and its posts
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every) + 1, is_linear and -(-updates // every) == updates
-
-
-# %% answer="optimizer_left_out" code="UNKNOWN"
+# %% edit="optimizer_left_out" code="optimizer_left_out"
 # Source: every = 1 is data parallel, says everyone
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), every == 1
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return synchronisations, every == 1
+
+# %% edit="clipping_linear" code="clipping_thought_linear"
+# Source: clipping is a scaling
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return synchronisations, (is_linear or optimizer == "SGD with clipping") and synchronisations == updates
+
+# %% edit="adamw_linear" code="adamw_thought_linear"
+# Source: all optimizers are alike
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return synchronisations, (is_linear or optimizer == "AdamW") and synchronisations == updates
+
+# %% edit="momentum_unequal" code="momentum_thought_unequal"
+# Source: buffers differ between the ranks
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return synchronisations, optimizer == "SGD" and synchronisations == updates
 
 
-# %% answer="optimizer_left_out_single" code="UNKNOWN"
-# Source: every = 1 is data parallel, single updates too
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), -(-updates // every) == updates
-
-
-# %% answer="parentheses_missing" code="UNKNOWN"
-# Source: or beside and, without parentheses
+# %% answer="parentheses_missing" code="parentheses_missing"
+# Source: or next to and, without parentheses
 # SGD is thought equal whatever every is.
 def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
     updates = -(-micro_batches // k)
@@ -333,70 +124,14 @@ def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: 
     return synchronisations, optimizer == "SGD" or optimizer == "SGD with momentum" and every == 1
 
 
-# %% edit="rounded_to_nearest" code="UNKNOWN"
-# Source: round() in place of a division that rounds up
-# -     updates = -(-micro_batches // k)
-# +     updates = round(micro_batches / k)
-#       synchronisations = -(-updates // every)
-
-
-# %% answer="short_group_and_always_final" code="UNKNOWN"
-# Source: a floor division, and one more
-# The short group is lost, and a final average is always added.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches // k // every + 1, is_linear and -(-updates // every) == updates
-
-
-# %% edit="short_group_counted_alone" code="UNKNOWN"
-# Source: a floor division, mended where it gives 0
-# The short last group is counted only where it is the only one.
+# %% edit="always_equal" code="always_equal"
+# Source: local SGD is data parallel
 #       is_linear = optimizer in ("SGD", "SGD with momentum")
 # -     return synchronisations, is_linear and synchronisations == updates
-# +     return -(-max(1, micro_batches // k) // every), is_linear and synchronisations == updates
+# +     return synchronisations, True
 
-
-# %% answer="short_group_forgotten" code="UNKNOWN"
-# Source: a floor division of the micro-batches
-# The short last group makes no update.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-(micro_batches // k) // every), is_linear and -(-updates // every) == updates
-
-
-# %% answer="single_update_forgotten" code="UNKNOWN"
-# Source: every = 1 alone
-# A run of one update is thought unequal.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), is_linear and every == 1
-
-
-# %% answer="swapped" code="UNKNOWN"
+# %% edit="swapped" code="no_truth_value"
 # Source: the order of the two parts
-# The truth value is returned first.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return is_linear and -(-updates // every) == updates, -(-updates // every)
-
-
-# %% answer="turned_round" code="UNKNOWN"
-# Source: True for unequal
-# True and False are exchanged.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), not (is_linear and -(-updates // every) == updates)
-
-
-# %% answer="two_floors" code="UNKNOWN"
-# Source: floor divisions everywhere
-# The short group and the final average are both lost.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches // k // every, is_linear and -(-updates // every) == updates
+#       is_linear = optimizer in ("SGD", "SGD with momentum")
+# -     return synchronisations, is_linear and synchronisations == updates
+# +     return is_linear and synchronisations == updates, synchronisations
