@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from grader.judging.forms import count
 from grader.judging.lessons.local_sgd.epochs import judge_epoch
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, evidence_of
+from grader.judging.lessons.local_sgd.evidence import Epoch, RankEvidence, evidence_of
 from grader.lessons.local_sgd.epochs import EpochCase, accelerated_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -34,10 +34,10 @@ def judge_local_sgd_accelerate(observation: Observation, seed: int) -> Verdict:
         if verdict:
             return verdict
     for case, ranks in zip(cases, evidence, strict=True):
-        verdict = judge_epoch(case, ranks)
+        verdict = judge_epoch(Epoch(case, ranks))
         if verdict:
             return replace(verdict, look_at=LOOK_AT.get(verdict.code, verdict.look_at))
-    updates = sum(case.updates for case in cases)
+    updates = sum(case.micro_batches // case.k for case in cases)
     measured = f"{updates} updates on 2 and 3 ranks, with the averages in their places"
     return Verdict(PASSED, "local SGD with Accelerate", measured)
 
@@ -81,13 +81,13 @@ def _judge_steps(case: EpochCase, evidence: RankEvidence, made: Sequence[Sequenc
         look_at = "who tells LocalSGD that a micro-batch is done?"
         return Verdict("step_not_called", expected, "local_sgd.step() was not called", look_at)
     # A call for each update, and none for the other micro-batches, is as good as one for each micro-batch.
-    if (calls, steps) in ((case.updates, case.every), (case.micro_batches, wanted)):
+    if (calls, steps) in (((case.micro_batches // case.k), case.every), (case.micro_batches, wanted)):
         return None
     measured = f"local_sgd_steps = {steps}, and {count(calls, 'call')} of step() for {case.micro_batches} micro-batches"
     if apart == case.every:
         look_at = "step() counts its own calls: one for each micro-batch, or one for each update?"
         return Verdict("micro_batches_counted", expected, measured, look_at)
-    if calls == case.updates and steps == wanted:
+    if calls == (case.micro_batches // case.k) and steps == wanted:
         look_at = "step() is called for each update already: who counts the k micro-batches again?"
         return Verdict("multiplied_by_k_too", expected, measured, look_at)
     if apart == case.k * (case.every + 1) or (calls, steps) == (case.micro_batches, wanted + 1):
