@@ -46,12 +46,12 @@ def _judge_backward(case: HooksCase, fact: Facts, update: int, place: str) -> Ve
     expected = f"in backward {update + 1} on {place}, all-reduces of {wanted:,} bytes: each trained gradient once"
     measured = f"all-reduces of {reduced:,} bytes" + (f", and {others:,} bytes in other collectives" if others else "")
     if not calls:
-        look_at = "who calls all_reduce while backward runs: is the hook registered, and on every rank?"
+        look_at = "You make no all-reduce while backward runs. Look at whether the hook is registered on every rank."
         code, look_at = explain_silence(fact) or ("nothing_reduced", look_at)
         return Verdict(code, expected, "no collective", look_at)
     if others:
         names = ", ".join(sorted({str(name) for name, _ in calls} - {"all_reduce"}))
-        look_at = f"{names} in a backward: one all-reduce for each gradient is enough"
+        look_at = f"You use {names} in a backward. One all-reduce for each gradient is enough."
         return Verdict("other_collectives", expected, measured, look_at)
     code, look_at = _explain_bytes(case, fact, update)
     return Verdict(code, expected, measured, look_at)
@@ -67,24 +67,46 @@ def _explain_bytes(case: HooksCase, fact: Facts, update: int) -> tuple[str, str]
         (
             tied,
             "tied_gradient_reduced_twice",
-            "the tied weight is one parameter: under how many names does it get a hook?",
+            "You all-reduce the tied gradient twice. The tied weight is one parameter: "
+            "model.parameters() gives it once.",
         ),
-        (frozen, "frozen_parameters_reduced", "a frozen parameter has no gradient: what is all-reduced for it?"),
-        (tied + frozen, "tied_twice_and_frozen", "parameters by their names: which of them are the same, or frozen?"),
+        (
+            frozen,
+            "frozen_parameters_reduced",
+            "You all-reduce something for frozen parameters. They have no gradient: hook what requires one.",
+        ),
+        (
+            tied + frozen,
+            "tied_twice_and_frozen",
+            "You go through the parameters by their names, so a tied one comes twice and frozen ones "
+            "take part. Use model.parameters() and requires_grad.",
+        ),
     ):
         if excess and reduced - wanted == excess:
             return code, look_at
     trained = sorted(parameter.nbytes for parameter in model.parameters() if parameter.requires_grad)
     if reduced == 2 * wanted and (len(sizes) == 1 or sorted(sizes) == [2 * nbytes for nbytes in trained]):
-        return "gradients_in_64_bits", "the number format of what is all-reduced: the gradients are in 32 bits"
+        return (
+            "gradients_in_64_bits",
+            "You all-reduce the gradients in 64 bits. They are in 32: send parameter.grad itself.",
+        )
     if reduced and reduced % wanted == 0:
-        look_at = "one all-reduce for each gradient: how many hooks has each parameter, and what does each do?"
+        look_at = (
+            "You all-reduce each gradient several times. Look at how many hooks a parameter has, and at what each does."
+        )
         return "reduced_several_times", look_at
     if 2 * reduced == wanted:
-        return "gradients_in_16_bits", "the number format: the gradients are in 32 bits"
+        return (
+            "gradients_in_16_bits",
+            "You all-reduce the gradients in 16 bits. They are in 32: send parameter.grad itself.",
+        )
     if reduced > wanted and len(sizes) > len(trained):
-        look_at = "a hook is handed one parameter: of how many does yours all-reduce the gradient?"
+        look_at = (
+            "You all-reduce other gradients in a hook than that of its own parameter. A hook receives "
+            "one parameter: reduce that one."
+        )
         return "hook_reduces_others", look_at
-    code = "some_gradients_not_reduced" if reduced < wanted else "bytes_in_excess"
-    look_at = "which parameters get a hook, and what each hook all-reduces"
-    return (explain_by_hooks(case, fact, update) if reduced < wanted else None) or (code, look_at)
+    if reduced > wanted:
+        return "bytes_in_excess", "You all-reduce more than the gradients. Look at what each hook sends."
+    look_at = "You do not all-reduce every gradient. Look at which parameters get a hook."
+    return explain_by_hooks(case, fact, update) or ("some_gradients_not_reduced", look_at)
