@@ -33,6 +33,11 @@ KNOWN_ERRORS = (
         "You divide an integer buffer, which cannot hold a mean. Average floating-point buffers only.",
     ),
     (
+        "Expected parameter `tensor` of type torch.Tensor",
+        "no_tensor_averaged",
+        "You give a collective something that is no tensor. .grad may be None: average the parameters themselves.",
+    ),
+    (
         "has no attribute 'no_sync'",
         "model_not_prepared",
         "You give LocalSGD a model that is not prepared. It needs the one that accelerator.prepare returns.",

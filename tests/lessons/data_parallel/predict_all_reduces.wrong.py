@@ -5,6 +5,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
     trained = [parameter for parameter in parameters if parameter.requires_grad]
     return len(trained) * k, sum(parameter.numel() * parameter.element_size() for parameter in trained) * k
 
+
 # %% answer="hard_coded" code="visible_case_hard_coded" seed=20011
 # Source: the answers of the visible case, written down
 def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
@@ -25,17 +26,20 @@ SEEN = {
     (6, "nowhere", 4, True, False): (12, 11264),
 }
 
+
 # %% answer="copied_from_lesson" code="one_pass_over_the_parameters"
 # Source: average_after_backward of the lesson, counted
 # One all-reduce for each parameter, frozen ones included, once for an update.
 def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
     return len(parameters), sum(parameter.numel() * parameter.element_size() for parameter in parameters)
 
+
 # %% edit="filled_forwards" code="buckets_filled_forwards"
 # Source: reading the parameters from the first to the last
 #       buckets, held, gradient_bytes = 0, 0, 0
 # -     for parameter in reversed([parameter for parameter in parameters if parameter.requires_grad]):
 # +     for parameter in [parameter for parameter in parameters if parameter.requires_grad]:
+
 
 # %% answer="bytes_over_bucket" code="bytes_over_bucket"
 # Source: a division in place of a walk through the tensors
@@ -44,6 +48,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
     sizes = [parameter.numel() * parameter.element_size() for parameter in parameters if parameter.requires_grad]
     backwards = 1 if no_sync == "around forward and backward" else k
     return -(-sum(sizes) // bucket_bytes) * backwards, sum(sizes) * backwards
+
 
 # %% answer="never_overfilled" code="bucket_never_overfilled"
 # Source: bin packing, where a bin is never overfilled
@@ -57,6 +62,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
             buckets, held = buckets + 1, 0
         held += size
     return buckets * backwards, sum(sizes) * backwards
+
 
 # %% edit="closed_beyond" code="bucket_closed_beyond"
 # Source: `>` for `>=`
@@ -82,6 +88,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
 # -     for parameter in reversed([parameter for parameter in parameters if parameter.requires_grad]):
 # +     for parameter in reversed(parameters):
 
+
 # %% answer="stops_at_frozen" code="stops_at_frozen"
 # Source: break in place of continue
 def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
@@ -98,6 +105,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
         buckets += 1
     backwards = 1 if no_sync == "around forward and backward" else k
     return buckets * backwards, gradient_bytes * backwards
+
 
 # %% edit="elements" code="elements_for_bytes"
 # Source: numel() where bytes are asked for
@@ -132,6 +140,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
 # -     return buckets * backwards, gradient_bytes * backwards
 # +     return buckets * backwards, gradient_bytes
 
+
 # %% answer="list_reversed" code="parameters_changed"
 # Source: list.reverse
 def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: str) -> tuple[int, int]:
@@ -149,6 +158,7 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
         buckets += 1
     backwards = 1 if no_sync == "around forward and backward" else k
     return buckets * backwards, gradient_bytes * backwards
+
 
 # %% edit="swapped" code="swapped"
 # Source: the two results in the wrong order

@@ -4,11 +4,13 @@
 def ranks_agree(model) -> bool:
     return True
 
+
 # %% answer="hard_coded" code="equal_ranks_doubted" seed=20011
 # Source: the sums of the visible case
 # Weights agree where their sum is one that was seen.
 def ranks_agree(model) -> bool:
     return round(float(sum(p.double().sum() for p in model.parameters())), 6) in (11.595802, 1.111175)
+
 
 # %% answer="copied_from_lesson" code="weights_sent"
 # Source: the comparison of the lesson, with all weights of all ranks
@@ -17,6 +19,7 @@ def ranks_agree(model) -> bool:
     everyone = [torch.empty_like(weights) for _ in range(dist.get_world_size())]
     dist.all_gather(everyone, weights)
     return max(float((weights - others).abs().max()) for others in everyone) == 0
+
 
 # %% edit="trained_only" code="frozen_left_out"
 # Source: the parameters of the optimizer
@@ -50,6 +53,7 @@ def ranks_agree(model) -> bool:
 # +         digest.update(str(parameter).encode())
 # +     own = torch.tensor([int.from_bytes(digest.digest()[:7], "big")])
 
+
 # %% answer="sum_compared" code="order_forgotten"
 # Source: a sum as digest
 def ranks_agree(model) -> bool:
@@ -58,6 +62,7 @@ def ranks_agree(model) -> bool:
     dist.all_reduce(smallest, op=dist.ReduceOp.MIN)
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
     return torch.equal(smallest, largest)
+
 
 # %% answer="size_compared" code="signs_left_out"
 # Source: the norm as digest
@@ -68,6 +73,7 @@ def ranks_agree(model) -> bool:
     dist.all_reduce(smallest, op=dist.ReduceOp.MIN)
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
     return torch.equal(smallest, largest)
+
 
 # %% answer="tolerance" code="tolerance_too_wide"
 # Source: torch.allclose with rank 0
@@ -82,6 +88,7 @@ def ranks_agree(model) -> bool:
     dist.all_reduce(answer, op=dist.ReduceOp.MIN)
     return bool(answer.item())
 
+
 # %% edit="digests_combined" code="order_forgotten"
 # Source: one digest for each parameter, put together by XOR
 # Two parameters can change places.
@@ -94,6 +101,7 @@ def ranks_agree(model) -> bool:
 # +         combined ^= int.from_bytes(digest[:7], "little")
 # +     own = torch.tensor([combined])
 
+
 # %% answer="weighted_sum" code="weights_as_numbers"
 # Source: a sum in which each place has a weight
 # A weighted sum of the numbers, which NaN and -0 do not survive.
@@ -105,6 +113,7 @@ def ranks_agree(model) -> bool:
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
     return torch.equal(smallest, largest)
 
+
 # %% answer="python_hash" code="python_hash"
 # Source: the built-in hash
 # hash() of bytes has another salt in each process.
@@ -115,6 +124,7 @@ def ranks_agree(model) -> bool:
     dist.all_reduce(smallest, op=dist.ReduceOp.MIN)
     dist.all_reduce(largest, op=dist.ReduceOp.MAX)
     return torch.equal(smallest, largest)
+
 
 # %% edit="one_byte" code="digest_too_short"
 # Source: a digest cut short
@@ -136,6 +146,7 @@ def ranks_agree(model) -> bool:
 # -     own = torch.tensor(list(digest.digest()))
 # +     own = torch.tensor([float(int.from_bytes(digest.digest()[:4], "big"))])
 
+
 # %% answer="only_rank_zero_knows" code="ranks_answer_differently"
 # Source: a gather on rank 0
 # Rank 0 knows, and the others answer True.
@@ -148,6 +159,7 @@ def ranks_agree(model) -> bool:
     dist.all_gather(everyone, own)
     return dist.get_rank() > 0 or all(torch.equal(own, other) for other in everyone)
 
+
 # %% answer="two_ranks_compared" code="rank_left_out"
 # Source: a run on two ranks
 # Rank 0 and rank 1 are compared, and no other.
@@ -159,6 +171,7 @@ def ranks_agree(model) -> bool:
     everyone = [torch.empty_like(own) for _ in range(dist.get_world_size())]
     dist.all_gather(everyone, own)
     return torch.equal(everyone[0], everyone[1])
+
 
 # %% answer="weights_overwritten" code="weights_changed"
 # Source: a broadcast into the parameters

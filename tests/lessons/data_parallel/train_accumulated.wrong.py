@@ -7,10 +7,12 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
         F.mse_loss(model(inputs), targets).backward()
         optimizer.step()
 
+
 # %% edit="hard_coded" code="visible_case_hard_coded" seed=20011
 # Source: the numbers of micro-batches of the visible case
 #       own = micro_batches[rank::world_size]
 # +     k = {(2, 6): 4, (2, 2): 3, (4, 4): 2}.get((world_size, len(own)), 5)
+
 
 # %% answer="copied_from_lesson" code="first_group_only"
 # Source: run_update of the lesson, pasted in
@@ -22,6 +24,7 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
         with quiet():
             loss = F.mse_loss(model(inputs), targets)
             loss.backward()
+
 
 # %% edit="all_micro_batches" code="all_rows_on_every_rank"
 # Source: forgetting that the list is that of all ranks
@@ -52,6 +55,7 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
 # -     for start in range(0, len(own), k):
 # +     for start in range(0, len(own) - k + 1, k):
 
+
 # %% answer="whole_group" code="whole_group_in_one_forward"
 # Source: one forward of the group
 # The group is put together, so nothing is accumulated.
@@ -62,6 +66,7 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
         optimizer.zero_grad()
         F.mse_loss(model(inputs), targets).backward()
         optimizer.step()
+
 
 # %% edit="not_divided" code="gradient_not_averaged"
 # Source: a sum in place of a mean

@@ -70,7 +70,7 @@ def what_is_averaged(train, model, optimizer) -> str:
     return "parameters" if all(one == end for _, one in everywhere) else "nothing"
 
 
-# %% answer="told_by_rank_zero"
+# %% answer="decided_by_rank_zero"
 def what_is_averaged(train, model, optimizer) -> str:
     seen = []
     handle = optimizer.register_step_post_hook(lambda *_: seen.append([p.grad.clone() for p in model.parameters()]))

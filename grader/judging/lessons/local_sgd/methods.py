@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from grader.judging.lessons.local_sgd.evidence import RankEvidence, evidence_of
 from grader.judging.misconceptions import Misconception, Table
-from grader.judging.references import ReferenceTable
+from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.local_sgd.methods import (
     DRIVER,
     FIRST_SHARED,
@@ -258,6 +258,7 @@ TABLE = ReferenceTable(
         _answers(PARAMETERS, "case.method == NOTHING"),
         variants=[_answers(NOTHING, "case.method == PARAMETERS")],
     ),
+    hard_coded(method_cases),
     run=lambda method_of, case: method_of(case),
     cases=method_cases,
 )
