@@ -53,7 +53,7 @@ def judge_updates(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], refer
 
 
 def judge_gradients(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
-    """Find what is wrong with one epoch but for the movement of the weights; arguments as `judge_updates` has them."""
+    """Judge one epoch, except for the movement of the weights; the arguments are those of `judge_updates`."""
     return (
         _judge_forwards(facts, reference)
         or _judge_places(facts["events"], reference)

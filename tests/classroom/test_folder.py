@@ -97,7 +97,7 @@ def test_numbers_without_sense_are_refused(
     with pytest.raises(SystemExit) as ended:
         main(["autograde", str(room), *words])
     assert ended.value.code == 2
-    assert f"{words[1]!r} is no whole number from 1 on" in capsys.readouterr().err
+    assert f"{words[1]!r} is not a whole number of 1 or more" in capsys.readouterr().err
 
 
 def test_release_has_neither_solution_nor_hidden_tests(room: Path) -> None:
