@@ -10,14 +10,14 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from small_course import code
 
-from grader.classroom.alignment import align
-from grader.classroom.execution import Execution, Limits, run_apart
-from grader.classroom.jobs import Job, run_job
-from grader.classroom.master import untouched
-from grader.classroom.reading import LearnerCell
+from grader.classroom.handed_in.alignment import align
+from grader.classroom.handed_in.reading import LearnerCell
+from grader.classroom.jobs.job import Job, run_job
+from grader.classroom.jobs.seeds import kernel_environment
+from grader.classroom.lesson.master import untouched
+from grader.classroom.running.execution import Execution, Limits, run_apart
 from grader.classroom.sandbox.confinement import AUTO
-from grader.classroom.scoring import Score, score_notebook
-from grader.classroom.seeds import kernel_environment
+from grader.classroom.scoring.scores import Score, score_notebook
 
 SEED = 20011
 GIVEN = """\

@@ -9,7 +9,7 @@ from typing import Any
 
 from small_course import LESSON
 
-from grader.classroom.report import FAILED, GRADED, UNREADABLE, Row
+from grader.classroom.marks.report import FAILED, GRADED, UNREADABLE, Row
 
 CHECKS = (
     ("check_double", "double", "core", 2.0),

@@ -1,0 +1,5 @@
+"""An instructor's commands."""
+
+from .command_line import register
+
+__all__ = ["register"]

@@ -1,0 +1,179 @@
+"""Make a classroom: a course folder of nbgrader's own kind, where its commands and formgrader work too."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nbformat.notebooknode import NotebookNode
+
+import grader
+from grader.classroom.base.configuration import FILE, read_configuration, write_configuration
+from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.storage import STATE, write_table, write_text
+from grader.classroom.base.tables import read_table
+from grader.classroom.handed_in.roster import read_roster
+from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
+
+if TYPE_CHECKING:
+    from grader.classroom.gradebook.course import Course
+
+POINTS = "points.csv"
+POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
+FOLDERS = ("source", "release", "submitted")
+BUILT = "build"  # git leaves out what lies there, as `make demo` does
+BuildMaster = Callable[[Path], NotebookNode]
+
+
+def repository() -> Path:
+    """Return the folder that the package lies in: the course's repository, if it was not installed without it."""
+    return Path(grader.__file__).resolve().parents[1]
+
+
+def lesson_sources() -> dict[str, Path]:
+    """Return the course's lessons: name and source.
+
+    Raises:
+        ClassroomError: if the package was installed without the repository.
+    """
+    folder = repository() / "solutions"
+    sources = {path.stem: path for path in sorted(folder.glob("[0-9][0-9]_*.py"))}
+    if not sources:
+        raise ClassroomError(
+            f"The lessons' sources are not here ({folder}): this package was installed without its repository. "
+            "Clone the repository, run `make setup` there, and run the command from the clone."
+        )
+    return sources
+
+
+def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the lessons that are meant: by name, or by number as in "02"; all if none is asked for.
+
+    Raises:
+        ClassroomError: if one is unknown.
+    """
+    chosen = []
+    for name in asked:
+        number = name.zfill(2)  # a spreadsheet makes 2 of 02
+        found = [lesson for lesson in known if lesson == name or lesson.split("_")[0] == number]
+        if not found:
+            raise ClassroomError(f"There is no lesson {name!r}. There are: {', '.join(known) or 'none'}.")
+        chosen += found
+    return sorted(set(chosen)) if asked else list(known)
+
+
+def make_classroom(
+    classroom: Path, lessons: Sequence[str], sources: dict[str, Path] | None = None, build: BuildMaster | None = None
+) -> list[str]:
+    """Make a classroom, or add lessons to one; what an instructor changed there stays.
+
+    Args:
+        classroom: The folder.
+        lessons: Names or numbers; empty for all.
+        sources: The lessons' sources; the repository's if left out.
+        build: Makes a master from a source; the course's own if left out.
+
+    Returns:
+        The lessons that were added.
+    """
+    sources = lesson_sources() if sources is None else sources
+    if classroom.exists() and not classroom.is_dir():
+        raise ClassroomError(f"{classroom} is a file. Name a folder that is new, empty, or a classroom.")
+    if classroom.is_dir() and any(classroom.iterdir()) and not (classroom / FILE).is_file():
+        raise ClassroomError(f"{classroom} has files and is no classroom. Name a new folder.")
+    if not (classroom / FILE).is_file():
+        _require_outside(classroom)
+    chosen = chosen_lessons(lessons, list(sources))
+    try:
+        for name in FOLDERS:
+            (classroom / name).mkdir(parents=True, exist_ok=True)
+    except FileNotFoundError as error:  # although the folders above are made first: a place like /proc
+        fault = f"{error.filename} cannot be made: {error.strerror}"
+        raise ClassroomError(f"{fault}. Name a folder in a place that you may write to.") from None
+    write_configuration(classroom)
+    added = [lesson for lesson in chosen if not master_path(classroom, lesson).exists()]
+    for lesson in added:
+        write_text(master_path(classroom, lesson), _master_text(sources[lesson], build))
+    bring_up_to_date(classroom)
+    return added
+
+
+def _require_outside(classroom: Path) -> None:
+    above = (classroom.resolve(), *classroom.resolve().parents)
+    if repository() in above and repository() / BUILT not in above:
+        raise ClassroomError(
+            f"{classroom} lies in the course's repository, where a commit would take submissions and the secret of "
+            f"the class along. Name a folder elsewhere: python -m grader classroom {Path.home() / classroom.name}"
+        )
+
+
+def _master_text(source: Path, build: BuildMaster | None) -> str:
+    import nbformat
+
+    if build is None:
+        from grader.authoring.lesson import build_master
+
+        build = build_master
+    return str(nbformat.writes(build(source))).rstrip("\n") + "\n"
+
+
+def bring_up_to_date(classroom: Path, lessons: Sequence[str] = ()) -> Course:
+    """Release what changed in `source`, and list its points; return the classroom as nbgrader sees it."""
+    course = open_course(classroom)
+    course.check_gradebook()
+    course.check_settings()
+    for lesson in lessons or lessons_of(classroom):
+        course.release(lesson)
+    write_points(classroom)
+    read_roster(classroom)  # a damaged table stops before the class is graded, not after it
+    return course
+
+
+def open_course(classroom: Path) -> Course:
+    """Open a classroom; nbgrader's messages go to a log file in it.
+
+    Raises:
+        ClassroomError: if the folder is none.
+    """
+    config = read_configuration(classroom)
+    from grader.classroom.gradebook.course import Course
+
+    log = logging.getLogger(f"{__name__}.{abs(hash(classroom.resolve()))}")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    for handler in list(log.handlers):
+        log.removeHandler(handler)
+        handler.close()
+    path = classroom / STATE / "nbgrader.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
+    log.addHandler(handler)
+    return Course(classroom.resolve(), config, log)
+
+
+def write_points(classroom: Path) -> None:
+    """Write `points.csv`: every check of every lesson, its points, and whether it counts as core or further.
+
+    Raises:
+        ClassroomError: if somebody edited it, for that changes no points.
+    """
+    from grader.classroom.marks.counted import counted_parts
+
+    parts = counted_parts(classroom)
+    rows = []
+    for lesson in lessons_of(classroom):
+        for check in checks_of(read_notebook(master_path(classroom, lesson))):
+            rows.append((lesson, check.name, check.exercise, f"{check.points:g}", parts[lesson, check.name]))
+    path, written = classroom / POINTS, classroom / STATE / POINTS
+    if path.exists() and written.exists() and read_table(path) != read_table(written):
+        raise ClassroomError(
+            f"{path} was edited, and that changes no points: the grader writes it. Give a check other points in "
+            f"source/LESSON/LESSON.ipynb (JupyterLab, Create Assignment), say in counted.csv what counts, "
+            f"then delete {POINTS} and run the command again."
+        )
+    for place in (written, path):
+        write_table(place, POINTS_HEADER, rows)

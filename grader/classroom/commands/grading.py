@@ -1,0 +1,185 @@
+"""Grade every submission of a class: runs side by side, one writer, a row for each."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from grader.classroom.base.configuration import read_configuration
+from grader.classroom.base.errors import ClassroomError, stopping_error, told_errors
+from grader.classroom.base.progress import Progress
+from grader.classroom.base.scratch import remove_stale_parts
+from grader.classroom.base.storage import only_run, require_space
+from grader.classroom.gradebook.course import STAGED, Course
+from grader.classroom.gradebook.late import EXTENSIONS, read_extensions, strange_extensions
+from grader.classroom.gradebook.steps import fingerprint
+from grader.classroom.handed_in.intake import find_submissions, left_out
+from grader.classroom.handed_in.received import stamp
+from grader.classroom.jobs.pool import Prepared, Run, Runner, here, run_all
+from grader.classroom.jobs.results import Results
+from grader.classroom.jobs.seeds import classroom_secret
+from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
+from grader.classroom.marks.changes import changed_marks
+from grader.classroom.marks.report import UNREADABLE, Row, read_rows, write_report
+from grader.classroom.marks.rows import failed_row, graded_row
+from grader.classroom.marks.standing import carry_by_hand
+from grader.classroom.running.execution import CannotRun
+
+from .folder import bring_up_to_date, chosen_lessons
+
+Say = Callable[[Row, str, list[str]], None]
+
+
+@dataclass(frozen=True)
+class Grading:
+    """What one call graded.
+
+    Attributes:
+        rows: One row per submission, by lesson and student.
+        left_out: What belongs to no student or no lesson, in `submitted` and in `extensions.csv`.
+        changes: Lines that tell which marks differ from those of the grading before, of submissions that do not.
+    """
+
+    rows: list[Row]
+    left_out: list[str]
+    changes: list[str]
+
+    @property
+    def kept_line(self) -> str:
+        """How many runs were kept from before; "" if none was."""
+        runs = [row for row in self.rows if row.status != UNREADABLE]
+        kept = sum(row.reused for row in runs)
+        return f"{kept} of {len(runs)} runs were kept from before" if kept else ""
+
+
+def grade_class(
+    classroom: Path,
+    lessons: Sequence[str] = (),
+    *,
+    runner: Runner | None = None,
+    jobs: int = 1,
+    settings: dict[str, int | bool | str] | None = None,
+    is_again: bool = False,
+    with_feedback: bool = True,
+    say: Say = lambda row, progress, changes: None,
+) -> Grading:
+    """Grade every submission of a classroom and write marks, report, gradebook and feedback.
+
+    Args:
+        classroom: The folder that `make_classroom` made.
+        lessons: Names or numbers; empty for all.
+        runner: Where the notebooks run; this machine if left out.
+        jobs: How many submissions run at once on this machine.
+        settings: Settings of the step RunCells that replace those of nbgrader_config.py, e.g. `cell_seconds`.
+        is_again: Whether to run all, also what was kept from earlier gradings.
+        with_feedback: Whether to write the HTML pages.
+        say: Called with each row as soon as it stands, how far the grading is, and how the row's marks changed.
+
+    Returns:
+        The rows. A submission never raises; it gets a row with its reason.
+
+    Raises:
+        ClassroomError: if the gradebook is locked, the disk is full, or no kernel can be started.
+    """
+    classroom = classroom.resolve()
+    read_configuration(classroom)  # before anything is written there
+    runner = runner or here(jobs)
+    with told_errors(classroom), only_run(classroom):
+        remove_stale_parts(classroom)
+        course = bring_up_to_date(classroom)
+        for name, value in (settings or {}).items():
+            course.config.RunCells[name] = value
+        results = Results(classroom, runner.device, is_again=is_again)
+        chosen = chosen_lessons(lessons, lessons_of(classroom))
+        with _kept_off_the_screen(course.log):
+            return _grade(course, chosen, runner, results, with_feedback, say)
+
+
+@contextlib.contextmanager
+def _kept_off_the_screen(log: logging.Logger) -> Iterator[None]:
+    """Send what nbgrader's gradebook says of a failed write to the classroom's log; the error itself is told."""
+    said = logging.getLogger("tornado.application")  # the one that nbgrader's gradebook writes to
+    handlers, propagate = said.handlers, said.propagate
+    said.handlers, said.propagate = log.handlers, False
+    try:
+        yield
+    finally:
+        said.handlers, said.propagate = handlers, propagate
+
+
+def _grade(
+    course: Course, lessons: list[str], runner: Runner, results: Results, with_feedback: bool, say: Say
+) -> Grading:
+    classroom = course.classroom
+    submitted = classroom / "submitted"
+    earlier = read_rows(classroom)
+    read_extensions(classroom / EXTENSIONS)  # a damaged table stops before the class is graded, not in the middle of it
+    classroom_secret(classroom)
+    shutil.rmtree(classroom / STAGED, ignore_errors=True)
+    submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
+    received = stamp(classroom, submissions)
+    rows: list[Row] = []
+    changes: list[str] = []
+    progress = Progress(len(submissions))
+    try:
+        for prepared, run in run_all(course, submissions, runner, results):
+            row = carry_by_hand(earlier, _row_of(course, prepared, run))
+            rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
+            changes += (changed := changed_marks(earlier, row))
+            say(rows[-1], progress.next_done(), changed)
+        rows = _with_feedback(course, rows) if with_feedback else rows
+    finally:  # an interrupted grading keeps what it has
+        is_whole = len(rows) == len(submissions)
+        _write(classroom, rows, earlier, lessons if is_whole else [])
+        shutil.rmtree(classroom / STAGED, ignore_errors=True)
+    results.prune(lessons_of(classroom))
+    rows.sort(key=lambda row: (row.lesson, row.student))
+    outside = [*left_out(submitted, lessons_of(classroom)), *strange_extensions(classroom)]
+    return Grading(rows, outside, changes)
+
+
+def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: Sequence[str]) -> None:
+    """Write the report; earlier rows stay, but those replaced, and those of lessons that were graded as a whole."""
+    done = {(row.student, row.lesson) for row in rows}
+    kept = [row for row in earlier if row.lesson not in whole_lessons and (row.student, row.lesson) not in done]
+    write_report(classroom, kept + rows)
+
+
+def _row_of(course: Course, prepared: Prepared, run: Future[Run]) -> Row:
+    """Write one submission to the gradebook and return its row; an error of its own is its row's reason."""
+    submission = prepared.submission
+    try:
+        done = run.result()
+        executions = {} if prepared.notebook is None else {fingerprint(prepared.notebook): done.execution}
+        result = course.autograde(submission.lesson, submission.student, executions)
+        return replace(graded_row(submission, result), reused=done.is_reused)
+    except CannotRun as error:
+        raise ClassroomError(
+            f"No kernel could be started for {submission.student}: {error}. "
+            "Check that `jupyter kernelspec list` shows the kernel that the master names, then grade again."
+        ) from error
+    except ClassroomError:
+        raise
+    except Exception as error:
+        stop = stopping_error(error, course.classroom)
+        if stop is not None:
+            raise stop from error
+        course.log.exception("grading %s of %s failed", submission.lesson, submission.student)
+        master = read_notebook(master_path(course.classroom, submission.lesson))
+        return failed_row(submission, checks_of(master), error)
+
+
+def _with_feedback(course: Course, rows: Sequence[Row]) -> list[Row]:
+    """Write the pages of all lessons that were graded, and name each in its row."""
+    for lesson in sorted({row.lesson for row in rows}):
+        course.feedback(lesson)
+    pages = [course.feedback_page(row.lesson, row.student) for row in rows]
+    names = [str(page.relative_to(course.classroom)) if page.is_file() else "" for page in pages]
+    if not all(names):  # nbgrader only logs why a page could not be made
+        require_space(course.classroom)
+    return [replace(row, feedback=name) for row, name in zip(rows, names, strict=True)]

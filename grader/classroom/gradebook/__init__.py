@@ -1,0 +1,1 @@
+"""nbgrader's gradebook, and the steps and converters that fill it."""

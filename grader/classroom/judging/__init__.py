@@ -1,0 +1,1 @@
+"""Verdicts on what a run emitted, made outside of the kernel."""

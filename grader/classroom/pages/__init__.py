@@ -1,0 +1,1 @@
+"""The pages that people read: the feedback for a student, and the report on the class."""

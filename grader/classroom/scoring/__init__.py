@@ -1,0 +1,1 @@
+"""Points from what a notebook did."""

@@ -1,0 +1,285 @@
+"""From what a notebook did to points: a pure function of the run, with a reason for each lost point."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbformat.notebooknode import NotebookNode
+
+from grader.classroom.base.storage import one_line
+from grader.classroom.lesson.hidden_tests import has_hidden, safe_message
+from grader.classroom.lesson.master import Check, checks_of, nbgrader_metadata
+from grader.classroom.running.execution import (
+    CHANGED,
+    DIED,
+    ERROR,
+    FINISHED,
+    NOT_REACHED,
+    OK,
+    STUCK,
+    TAMPERED,
+    TIMEOUT,
+    UNDECIDED,
+    CellRun,
+    Execution,
+)
+from grader.classroom.sandbox.confinement import WITH_LOOPBACK
+from grader.verdict import PASSED
+
+from .printed_points import partial_points
+
+PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
+NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
+
+PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
+COURSE_ERROR = "CheckFailed"
+UNSOLVED_ERRORS = {"NotSolvedYet", "NotImplementedError"}  # of the course's checks, and of nbgrader's stub
+CODE = re.compile(r"^\[(\w+)\]\s*")
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+LONGEST_FIELD = 400  # characters
+
+
+@dataclass(frozen=True)
+class Score:
+    """What one check gave.
+
+    Attributes:
+        check: The check.
+        points: Points earned, between 0 and the check's own; None where a person gives them.
+        verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual"; "tampered"
+            or "undecided" where points are withheld until a person has looked; "not_gradable" where this machine's
+            sandbox cannot run the check.
+        code: The misconception, or the kind of error; "" for a pass.
+        expected: What the check expected.
+        measured: What it measured, or what went wrong.
+        look_at: Where the learner looks next.
+        seconds: How long the check ran.
+        needs_review: Whether the instructor should look at it.
+    """
+
+    check: Check
+    points: float | None
+    verdict: str
+    code: str = ""
+    expected: str = ""
+    measured: str = ""
+    look_at: str = ""
+    seconds: float = 0.0
+    needs_review: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The lost points' reason in one line; "" for a pass."""
+        if self.verdict == PASS:
+            return ""
+        said = "; ".join(text for text in (self.measured, self.look_at) if text)
+        kind = self.code or self.verdict
+        return one_line(said if said.startswith(f"{kind}: ") else f"{kind}: {said}" if said else kind)
+
+
+def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequence[str] = ()) -> list[Score]:
+    """Score every check of a rebuilt notebook.
+
+    Args:
+        notebook: The notebook that was run, made of the master's cells.
+        execution: What it did.
+        missing: Exercises whose cell the submission does not have.
+
+    Returns:
+        One score per graded cell, in order.
+    """
+    checks = {check.name: check for check in checks_of(notebook)}
+    answers = {
+        str(nbgrader_metadata(cell)["grade_id"]): execution.cells.get(index)
+        for index, cell in enumerate(notebook.cells)
+        if nbgrader_metadata(cell).get("solution")
+    }
+    scores = []
+    for index, cell in enumerate(notebook.cells):
+        check = checks.get(str(nbgrader_metadata(cell).get("grade_id", "")))
+        if check is None:
+            continue
+        if check.is_manual:
+            scores.append(_manual(check, cell))
+            continue
+        if check.needs_loopback and execution.sandbox not in WITH_LOOPBACK and check.exercise not in missing:
+            scores.append(_not_gradable(check, execution.sandbox))
+            continue
+        score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
+        if score.verdict in (FAIL, ERROR) and has_hidden(str(cell.source)):
+            score = _without_hidden(score, str(cell.source))
+        if check.exercise in missing and score.verdict != PASS:
+            reason = f"the cell of {check.exercise} is not in the submission"
+            score = Score(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
+        scores.append(score)
+    return scores
+
+
+def unreadable_scores(notebook: NotebookNode, reason: str) -> list[Score]:
+    """Return zeros for a submission that holds no notebook."""
+    return [Score(check, 0.0, MISSING, "unreadable", measured=one_line(reason)) for check in checks_of(notebook)]
+
+
+def _score_check(check: Check, run: CellRun | None, execution: Execution, answer: CellRun | None) -> Score:
+    if run is None:
+        return Score(check, 0.0, NOT_REACHED, NOT_REACHED, measured=execution.reason or "the cell was not run")
+    error = next((output for output in run.outputs if output["output_type"] == "error"), None)
+    if run.state == DIED:
+        return Score(check, 0.0, DIED, DIED, measured="the kernel died in this check", seconds=run.seconds)
+    if run.state == TIMEOUT:
+        reason = execution.reason if execution.end != FINISHED else f"no end after {run.seconds:.0f} s"
+        return Score(
+            check, 0.0, TIMEOUT, TIMEOUT, measured=reason, look_at=_fault_of(check, answer), seconds=run.seconds
+        )
+    if error is not None or run.state == ERROR:
+        return _failed(check, error or {}, run, answer)
+    if run.state == CHANGED:
+        return _withheld(check, run, TAMPERED, "the kernel no longer ran what it was sent, or answered it twice")
+    if check.is_judged:
+        return _judged(check, run)
+    text = "".join(str(output.get("text", "")) for output in run.outputs if output.get("name") == "stdout")
+    if check.announces_pass and not PASSED_LINE.search(text):
+        return _no_verdict(check, run)
+    score = Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
+    fault = _fault_of_evidence(check, run, execution, score.points) if score.points else ""
+    return _withheld(check, run, TAMPERED, fault) if fault else score
+
+
+def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points: float) -> str:
+    """Return why what a check shows in the kernel is no evidence; "" if nothing speaks against it."""
+    results = sum(output["output_type"] == "execute_result" for output in run.outputs)
+    least, most = check.results
+    if not check.announces_pass and not least <= results <= most:
+        return f"the cell shows {results} results, where its text shows {least if results < least else most}"
+    if execution.replaced:
+        return f"the notebook replaces {', '.join(execution.replaced[:3])}"
+    if run.control is not None and run.control["state"] in (DIED, STUCK, TIMEOUT):
+        return "the kernel did not answer after the check"
+    return "the check passes on the untouched exercise as well" if _control_earns(check, run, points) else ""
+
+
+def _judged(check: Check, run: CellRun) -> Score:
+    """A check that is judged outside earns points by its verdict; nothing that its cell shows counts."""
+    verdict = run.verdict
+    if verdict is None:
+        return _no_verdict(check, run)
+    if verdict["outcome"] in (TAMPERED, UNDECIDED):
+        return _withheld(check, run, str(verdict["outcome"]), str(verdict["measured"]))
+    if verdict["code"] == PASSED:
+        return Score(check, check.points, PASS, seconds=run.seconds)
+    expected, measured, look_at = (
+        one_line(str(verdict[key]), LONGEST_FIELD) for key in ("expected", "measured", "look_at")
+    )
+    return Score(check, 0.0, FAIL, str(verdict["code"]), expected, measured, look_at, run.seconds)
+
+
+def _without_hidden(score: Score, source: str) -> Score:
+    """Say of a check with hidden tests nothing that the learner's code could have chosen: it ran beside them."""
+    if score.code in ("unsolved", "no_verdict"):
+        return score
+    if score.code == "no_number":
+        return replace(score, measured="the cell ends in no number")
+    if score.code == "AssertionError":
+        return replace(score, measured=safe_message(source, score.measured))
+    code = score.code if hasattr(builtins, score.code) else score.verdict
+    look_at = score.look_at if score.verdict == ERROR else ""
+    return replace(score, code=code, expected="", measured="the check stopped", look_at=look_at)
+
+
+def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
+    """Withhold the points until a person has looked."""
+    measured = one_line(reason, LONGEST_FIELD)
+    return Score(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
+
+
+def _not_gradable(check: Check, level: str) -> Score:
+    """Leave the points to a person: the check was not run, since no answer could pass it at this level."""
+    measured = f"it needs a loopback, which the sandbox {level} does not have"
+    return Score(check, None, NOT_GRADABLE, NOT_GRADABLE, measured=measured, needs_review=True)
+
+
+def _control_earns(check: Check, run: CellRun, points: float) -> bool:
+    """Whether the check gave the untouched exercise as many points as the answer."""
+    control = run.control
+    if control is None or control["state"] != OK:
+        return False
+    if check.announces_pass:
+        return bool(PASSED_LINE.search(control["text"]))
+    return control["result"] is None or (partial_points(control["result"], check.points) or 0.0) >= points
+
+
+def _no_verdict(check: Check, run: CellRun) -> Score:
+    """A check of the course passes by its line: a cell that was emptied on its way to the kernel earns nothing."""
+    measured = "the check ended without a verdict"
+    look_at = "code that changes how cells run or print"
+    return Score(check, 0.0, FAIL, "no_verdict", "a verdict", measured, look_at, run.seconds, needs_review=True)
+
+
+def _failed(check: Check, error: dict[str, Any], run: CellRun, answer: CellRun | None) -> Score:
+    name, value = str(error.get("ename", "Error")), COLOUR.sub("", str(error.get("evalue", "")))
+    if name in UNSOLVED_ERRORS:
+        return Score(check, 0.0, FAIL, "unsolved", measured=f"no answer in {check.exercise}", seconds=run.seconds)
+    if name == COURSE_ERROR:
+        return _course_verdict(check, error, value, run)
+    is_assertion = name == "AssertionError"
+    measured = one_line(value or "an assertion does not hold" if is_assertion else f"{name}: {value}", LONGEST_FIELD)
+    verdict = FAIL if is_assertion else ERROR
+    return Score(check, 0.0, verdict, name, measured=measured, look_at=_fault_of(check, answer), seconds=run.seconds)
+
+
+def _course_verdict(check: Check, error: dict[str, Any], value: str, run: CellRun) -> Score:
+    """Read the three lines of CheckFailed."""
+    lines = [COLOUR.sub("", str(line)) for line in error.get("traceback", [])]
+    said = {key: _line_after(lines, key) for key in ("expected", "measured", "look at")}
+    code = CODE.match(value)
+    measured = said["measured"] or one_line(lines[-1] if lines else CODE.sub("", value), LONGEST_FIELD)
+    return Score(
+        check, 0.0, FAIL, code.group(1) if code else "failed", said["expected"], measured, said["look at"], run.seconds
+    )
+
+
+def _line_after(lines: Sequence[str], key: str) -> str:
+    text = next((line[len(key) :] for line in "\n".join(lines).splitlines() if line.startswith(f"{key}  ")), "")
+    return one_line(text, LONGEST_FIELD)
+
+
+def _fault_of(check: Check, answer: CellRun | None) -> str:
+    """Say how the exercise's own cell ended, where that explains the check."""
+    if answer is None or answer.state not in (ERROR, TIMEOUT, DIED):
+        return ""
+    if answer.state == TIMEOUT:
+        return f"the cell of {check.exercise}: it was stopped after {answer.seconds:.0f} s"
+    error = next((output for output in answer.outputs if output["output_type"] == "error"), {})
+    said = f"{error.get('ename', 'an error')}: {COLOUR.sub('', str(error.get('evalue', '')))}"
+    return one_line(f"the cell of {check.exercise}: it stopped with {said}", LONGEST_FIELD)
+
+
+def _partial(check: Check, run: CellRun) -> Score:
+    """An instructor's own cell: a number on its last line is its points, no result at all is full marks."""
+    results = [output for output in run.outputs if output["output_type"] == "execute_result"]
+    if not results:
+        return Score(check, check.points, PASS, seconds=run.seconds)
+    text = str(results[-1].get("data", {}).get("text/plain", ""))
+    earned = partial_points(text, check.points)
+    if earned is None:
+        measured = f"the cell ends in {one_line(text, 80)!r}, which is no number"
+        remedy = "the instructor's cell: end it with a built-in float, or with nothing"
+        return Score(check, 0.0, FAIL, "no_number", "", measured, remedy, run.seconds, needs_review=True)
+    if earned == check.points:
+        return Score(check, earned, PASS, seconds=run.seconds)
+    measured = f"the cell gives {earned:g} of {check.points:g} points"
+    return Score(check, earned, PARTIAL, PARTIAL, measured=measured, seconds=run.seconds)
+
+
+def _manual(check: Check, cell: NotebookNode) -> Score:
+    """A cell that a person grades; an untouched one earns nothing, as in nbgrader."""
+    from nbgrader.utils import determine_grade
+
+    points, _ = determine_grade(cell) if nbgrader_metadata(cell).get("grade") else (None, None)
+    if points is not None:
+        return Score(check, float(points), MISSING, MISSING, measured="no answer was written")
+    return Score(check, None, MANUAL, MANUAL, measured="a person gives these points, in formgrader", needs_review=True)
