@@ -3,6 +3,6 @@
 A classroom's `nbgrader_config.py` holds this dotted name, so it stays, whatever becomes of the code behind it.
 """
 
-from grader.classroom.gradebook.late import PercentPerDay, StampReceived
+from grader.classroom.gradebook.deadlines import PercentPerDay, StampReceived
 
 __all__ = ["PercentPerDay", "StampReceived"]

@@ -15,7 +15,8 @@ from grader.classroom.handed_in.reading import LearnerCell
 from grader.classroom.jobs.job import Job, run_job
 from grader.classroom.jobs.seeds import kernel_environment
 from grader.classroom.lesson.master import untouched
-from grader.classroom.running.execution import Execution, Limits, run_apart
+from grader.classroom.running.execution import Execution, Limits
+from grader.classroom.running.worker_process import run_apart
 from grader.classroom.sandbox.confinement import AUTO
 from grader.classroom.scoring.scores import Score, score_notebook
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from small_course import LESSON
 
-from grader.classroom.marks.report import FAILED, GRADED, UNREADABLE, Row
+from grader.classroom.base.row import FAILED, GRADED, UNREADABLE, Row
 
 CHECKS = (
     ("check_double", "double", "core", 2.0),

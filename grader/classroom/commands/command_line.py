@@ -13,11 +13,11 @@ from grader.classroom.base.errors import ClassroomError, told_errors
 from grader.classroom.sandbox.confinement import CHOICES
 from grader.command_line import at_least_one
 
-from . import reading_commands
+from . import marks_commands
 
 if TYPE_CHECKING:
+    from grader.classroom.base.row import Row
     from grader.classroom.jobs.pool import Runner
-    from grader.classroom.marks.report import Row
 
 MOST_JOBS = 4  # each runs a kernel with PyTorch, about 1 GiB
 EXIT_FAILED = 1
@@ -55,7 +55,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
     demo.set_defaults(func=_told(run_demo))
-    reading_commands.register(subparsers, _told)
+    marks_commands.register(subparsers, _told)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -104,10 +104,11 @@ def run_classroom(args: argparse.Namespace) -> int:
 
 def run_autograde(args: argparse.Namespace) -> int:
     """Grade every submission of a classroom."""
-    from grader.classroom.marks.report import FAILED, summary_lines
+    from grader.classroom.base.row import FAILED
     from grader.classroom.pages.class_report.writing import write_class_report
 
     from .grading import grade_class
+    from .screen_lines import summary_lines
 
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
     settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
@@ -173,7 +174,7 @@ def _changes_told(changes: list[str]) -> list[str]:
 
 def _printer() -> Callable[[Row, str, list[str]], None]:
     """Return what prints each row, below the name of its lesson."""
-    from grader.classroom.marks.report import row_lines
+    from .screen_lines import row_lines
 
     last = ""
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nbformat.notebooknode import NotebookNode
 
 import grader
-from grader.classroom.base.configuration import FILE, read_configuration, write_configuration
+from grader.classroom.base.configuration import FILE, write_configuration
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.storage import STATE, write_table, write_text
 from grader.classroom.base.tables import read_table
+from grader.classroom.gradebook.course import Course, open_course
 from grader.classroom.handed_in.roster import read_roster
-from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
-
-if TYPE_CHECKING:
-    from grader.classroom.gradebook.course import Course
+from grader.classroom.lesson.master import checks_of, chosen_lessons, lessons_of, master_path, read_notebook
 
 POINTS = "points.csv"
 POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
@@ -46,22 +42,6 @@ def lesson_sources() -> dict[str, Path]:
             "Clone the repository, run `make setup` there, and run the command from the clone."
         )
     return sources
-
-
-def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the lessons that are meant: by name, or by number as in "02"; all if none is asked for.
-
-    Raises:
-        ClassroomError: if one is unknown.
-    """
-    chosen = []
-    for name in asked:
-        number = name.zfill(2)  # a spreadsheet makes 2 of 02
-        found = [lesson for lesson in known if lesson == name or lesson.split("_")[0] == number]
-        if not found:
-            raise ClassroomError(f"There is no lesson {name!r}. There are: {', '.join(known) or 'none'}.")
-        chosen += found
-    return sorted(set(chosen)) if asked else list(known)
 
 
 def make_classroom(
@@ -129,30 +109,6 @@ def bring_up_to_date(classroom: Path, lessons: Sequence[str] = ()) -> Course:
     write_points(classroom)
     read_roster(classroom)  # a damaged table stops before the class is graded, not after it
     return course
-
-
-def open_course(classroom: Path) -> Course:
-    """Open a classroom; nbgrader's messages go to a log file in it.
-
-    Raises:
-        ClassroomError: if the folder is none.
-    """
-    config = read_configuration(classroom)
-    from grader.classroom.gradebook.course import Course
-
-    log = logging.getLogger(f"{__name__}.{abs(hash(classroom.resolve()))}")
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    for handler in list(log.handlers):
-        log.removeHandler(handler)
-        handler.close()
-    path = classroom / STATE / "nbgrader.log"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
-    log.addHandler(handler)
-    return Course(classroom.resolve(), config, log)
 
 
 def write_points(classroom: Path) -> None:

@@ -8,29 +8,31 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+
+import nbformat
 
 from grader.classroom.base.configuration import read_configuration
 from grader.classroom.base.errors import ClassroomError, stopping_error, told_errors
 from grader.classroom.base.progress import Progress
-from grader.classroom.base.scratch import remove_stale_parts
-from grader.classroom.base.storage import only_run, require_space
+from grader.classroom.base.row import UNREADABLE, Row, read_rows
+from grader.classroom.base.storage import only_run, remove_stale_parts, require_space, write_text
 from grader.classroom.gradebook.course import STAGED, Course
-from grader.classroom.gradebook.late import EXTENSIONS, read_extensions, strange_extensions
-from grader.classroom.gradebook.steps import fingerprint
-from grader.classroom.handed_in.intake import find_submissions, left_out
+from grader.classroom.gradebook.deadlines import EXTENSIONS, read_extensions, strange_extensions
+from grader.classroom.gradebook.steps import RunCells, fingerprint, notebook_of, unreadable_notebook
+from grader.classroom.handed_in.intake import Submission, find_submissions, left_out
 from grader.classroom.handed_in.received import stamp
 from grader.classroom.jobs.pool import Prepared, Run, Runner, here, run_all
 from grader.classroom.jobs.results import Results
 from grader.classroom.jobs.seeds import classroom_secret
-from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
-from grader.classroom.marks.changes import changed_marks
-from grader.classroom.marks.report import UNREADABLE, Row, read_rows, write_report
-from grader.classroom.marks.rows import failed_row, graded_row
-from grader.classroom.marks.standing import carry_by_hand
-from grader.classroom.running.execution import CannotRun
+from grader.classroom.lesson.master import checks_of, chosen_lessons, lessons_of, master_path, read_notebook
+from grader.classroom.marks.by_hand import carry_by_hand
+from grader.classroom.marks.report import write_report
+from grader.classroom.marks.rows import changed_marks, failed_row, graded_row
+from grader.classroom.running.worker_process import CannotRun
 
-from .folder import bring_up_to_date, chosen_lessons
+from .folder import bring_up_to_date
 
 Say = Callable[[Row, str, list[str]], None]
 
@@ -126,8 +128,9 @@ def _grade(
     rows: list[Row] = []
     changes: list[str] = []
     progress = Progress(len(submissions))
+    make_job = RunCells(config=course.config).job
     try:
-        for prepared, run in run_all(course, submissions, runner, results):
+        for prepared, run in run_all(submissions, partial(_prepared, course), make_job, runner, results):
             row = carry_by_hand(earlier, _row_of(course, prepared, run))
             rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
             changes += (changed := changed_marks(earlier, row))
@@ -148,6 +151,20 @@ def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: 
     done = {(row.student, row.lesson) for row in rows}
     kept = [row for row in earlier if row.lesson not in whole_lessons and (row.student, row.lesson) not in done]
     write_report(classroom, kept + rows)
+
+
+def _prepared(course: Course, submission: Submission) -> Prepared:
+    """Rebuild one submission, and stage it where nothing else of the learner's lies."""
+    reason = submission.unreadable
+    notebook = unreadable_notebook(reason) if reason else notebook_of(submission.cells)
+    try:
+        text = course.sanitized(submission.lesson, submission.student, notebook)
+    except ClassroomError:
+        raise
+    except Exception as error:
+        return Prepared(submission, error=error)
+    write_text(course.staged(submission.lesson, submission.student), text)
+    return Prepared(submission, None if reason else nbformat.reads(text, as_version=4))
 
 
 def _row_of(course: Course, prepared: Prepared, run: Future[Run]) -> Row:

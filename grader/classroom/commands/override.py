@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.base.errors import ClassroomError, told_errors
+from grader.classroom.base.row import Row, read_rows
 from grader.classroom.base.storage import one_line, only_run
-from grader.classroom.gradebook.course import Course
-from grader.classroom.lesson.master import Check, checks_of, lessons_of, master_path, read_notebook
-from grader.classroom.marks.report import Row, read_rows, write_report
-from grader.classroom.marks.standing import BY_HAND
-
-from .folder import chosen_lessons, open_course
+from grader.classroom.gradebook.course import Course, open_course
+from grader.classroom.lesson.master import Check, checks_of, chosen_lessons, lessons_of, master_path, read_notebook
+from grader.classroom.marks.by_hand import BY_HAND
+from grader.classroom.marks.report import write_report
 
 LONGEST_REASON = 200
 

@@ -22,6 +22,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SAWarning
 
+from grader.classroom.base.configuration import read_configuration
 from grader.classroom.base.errors import ClassroomError, told_errors
 from grader.classroom.base.storage import STATE, write_text
 from grader.classroom.lesson.master import master_path
@@ -189,3 +190,27 @@ def _refused(lesson: str, messages: list[str], error: Exception, classroom: Path
         )
     reason = next((line.strip() for line in reversed(said.splitlines()) if "Error" in line), str(error))
     return ClassroomError(f"{lesson}: nbgrader cannot make the release from source/{lesson}/{lesson}.ipynb: {reason}")
+
+
+def open_course(classroom: Path) -> Course:
+    """Open a classroom; nbgrader's messages go to a log file in it.
+
+    Raises:
+        ClassroomError: if the folder is none.
+    """
+    config = read_configuration(classroom)
+    from grader.classroom.gradebook.course import Course
+
+    log = logging.getLogger(f"{__name__}.{abs(hash(classroom.resolve()))}")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    for handler in list(log.handlers):
+        log.removeHandler(handler)
+        handler.close()
+    path = classroom / STATE / "nbgrader.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
+    log.addHandler(handler)
+    return Course(classroom.resolve(), config, log)

@@ -23,15 +23,14 @@ from grader.classroom.jobs.job import Job, read_support, run_job
 from grader.classroom.jobs.seeds import classroom_secret, lesson_seed
 from grader.classroom.lesson.hidden_tests import hide_hidden_tests, telling_words
 from grader.classroom.lesson.master import master_path, nbgrader_metadata, read_stub
-from grader.classroom.running.execution import Execution, Limits
-from grader.classroom.running.fork_servers import can_fork
+from grader.classroom.running.execution import NOT_RUN, Execution, Limits
+from grader.classroom.running.fork_client import can_fork
 from grader.classroom.sandbox.confinement import AUTO, Bounds
 from grader.classroom.scoring.comments import comment_on, note_verdicts
 from grader.classroom.scoring.scores import NOT_GRADABLE, Score, score_notebook, unreadable_scores
 from grader.units import MIB
 
 OURS = "lean_training"  # the key of what one step tells the next, in the notebook's metadata and in the resources
-NOT_RUN = "not_run"
 Resources = dict[str, Any]
 
 

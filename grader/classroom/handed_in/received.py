@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import read_rows
 from grader.classroom.base.storage import write_table
 from grader.classroom.base.tables import read_table, require_columns
-from grader.classroom.marks.report import read_rows
 
 from .intake import Submission
 

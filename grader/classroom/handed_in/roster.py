@@ -8,13 +8,11 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import Row
 from grader.classroom.base.storage import write_table
 from grader.classroom.base.tables import read_table, require_columns
-from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
-from grader.classroom.marks.report import MISSING, Row
 
 FILE = "roster.csv"
-NOT_HANDED_IN = "not handed in"
 # How columns are called in lists of students; compared without case, spaces, underscores and hyphens.
 STUDENT = ("student", "studentid", "id", "username", "user", "login", "netid", "uid")
 NAME = ("name", "studentname", "fullname", "displayname")
@@ -121,48 +119,6 @@ def by_another_number(folder: str, roster: Mapping[str, Student]) -> tuple[str, 
             if getattr(student, field) == folder:
                 return column, student.student
     return "", ""
-
-
-def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, str], str]) -> list[Row]:
-    """Add a row for each student of the roster who handed in nothing, to lessons that anybody handed in.
-
-    Args:
-        classroom: The folder.
-        rows: The submissions' rows.
-        parts: The part of each check, from `counted_parts`.
-
-    Returns:
-        All rows; a student who is not on the roster is told in the reason.
-    """
-    roster = read_roster(classroom)
-    outside = set(strangers(rows, roster))
-    told = [
-        replace(row, reason=_joined(row.reason, "not on the roster")) if row.student in outside else row for row in rows
-    ]
-    handed_in = {(row.student, row.lesson) for row in rows}
-    known = set(lessons_of(classroom))
-    for lesson in sorted({row.lesson for row in rows} & known) if roster else []:
-        checks = [
-            {
-                "check": check.name,
-                "exercise": check.exercise,
-                "part": parts[lesson, check.name],
-                "points": 0.0,
-                "maximum": check.points,
-                "verdict": MISSING,
-                "code": "not_handed_in",
-                "reason": NOT_HANDED_IN,
-                "seconds": 0.0,
-            }
-            for check in checks_of(read_notebook(master_path(classroom, lesson)))
-        ]
-        absent = [student for student in roster if (student, lesson) not in handed_in]
-        told += [Row(student, lesson, MISSING, NOT_HANDED_IN, checks) for student in absent]
-    return sorted(told, key=lambda row: (row.lesson, row.student))
-
-
-def _joined(*texts: str) -> str:
-    return "; ".join(text for text in texts if text)
 
 
 def _from_canvas(line: Mapping[str, str], id_column: str) -> Student:

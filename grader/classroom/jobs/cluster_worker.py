@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.marks.report import versions
-from grader.classroom.running.execution import CannotRun
-from grader.classroom.running.fork_servers import can_fork
+from grader.classroom.running.fork_client import can_fork
+from grader.classroom.running.worker_process import CannotRun
 
 from .job import Job, run_job, settle
-from .results import grader_digest, local_device
+from .surroundings import grader_digest, local_device, versions
 
 COMPARED = ("python", "torch", "transformers", "accelerate")
 

@@ -13,11 +13,12 @@ from typing import Any
 import nbformat
 
 from grader.classroom.base.json_fields import checked_fields, plain_fields
-from grader.classroom.base.scratch import scratch_folder
+from grader.classroom.base.storage import scratch_folder
 from grader.classroom.judging.verdicts import judge_execution
-from grader.classroom.running.execution import Execution, Limits, run_apart
-from grader.classroom.running.fork_servers import bare_server, kernel_server
+from grader.classroom.running.execution import Execution, Limits
+from grader.classroom.running.fork_client import bare_server, kernel_server
 from grader.classroom.running.sandbox_choice import chosen_level
+from grader.classroom.running.worker_process import run_apart
 from grader.classroom.sandbox.confinement import AUTO
 
 from .seeds import kernel_environment

@@ -1,4 +1,4 @@
-"""Rebuild the submissions of a class and run them side by side, but those whose run is kept."""
+"""Runs the submissions of a class side by side, except those whose run is kept."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
-import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from grader.classroom.base.errors import ClassroomError
-from grader.classroom.base.storage import write_text
-from grader.classroom.gradebook.course import Course
-from grader.classroom.gradebook.steps import NOT_RUN, RunCells, notebook_of, unreadable_notebook
 from grader.classroom.handed_in.intake import Submission
-from grader.classroom.running.execution import Execution
+from grader.classroom.running.execution import NOT_RUN, Execution
 
 from .job import Job, run_job, settle
-from .results import Results, local_device
+from .results import Results
+from .surroundings import local_device
 
 RunJob = Callable[[Job], Execution]
+MakeJob = Callable[[NotebookNode, str], Job]  # of a rebuilt notebook and its lesson
 
 
 @dataclass(frozen=True)
@@ -61,20 +58,6 @@ class Prepared:
     error: Exception | None = None
 
 
-def prepare(course: Course, submission: Submission) -> Prepared:
-    """Rebuild one submission, and stage it where nothing else of the learner's lies."""
-    reason = submission.unreadable
-    notebook = unreadable_notebook(reason) if reason else notebook_of(submission.cells)
-    try:
-        text = course.sanitized(submission.lesson, submission.student, notebook)
-    except ClassroomError:
-        raise
-    except Exception as error:
-        return Prepared(submission, error=error)
-    write_text(course.staged(submission.lesson, submission.student), text)
-    return Prepared(submission, None if reason else nbformat.reads(text, as_version=4))
-
-
 @dataclass(frozen=True)
 class Run:
     """What a submission did, and where that comes from.
@@ -89,7 +72,11 @@ class Run:
 
 
 def run_all(
-    course: Course, submissions: Iterable[Submission], runner: Runner, results: Results
+    submissions: Iterable[Submission],
+    prepare: Callable[[Submission], Prepared],
+    make_job: MakeJob,
+    runner: Runner,
+    results: Results,
 ) -> Iterator[tuple[Prepared, Future[Run]]]:
     """Run the submissions side by side and yield each when its run ends; only the caller writes to the gradebook.
 
@@ -97,8 +84,9 @@ def run_all(
     Submissions that are equal once they are rebuilt, as untouched ones are, share one run.
 
     Args:
-        course: The classroom.
         submissions: What was handed in.
+        prepare: Rebuilds one of them.
+        make_job: Describes the run of a rebuilt notebook of a lesson.
         runner: Where the notebooks run.
         results: The runs that are kept.
 
@@ -106,10 +94,10 @@ def run_all(
         Each submission with its run, which raises what went wrong.
     """
     with ThreadPoolExecutor(max_workers=runner.jobs) as pool:
-        flights = _Flights(pool, runner, RunCells(config=course.config), results)
+        flights = _Flights(pool, runner, make_job, results)
         try:
             for submission in submissions:
-                flights.add(prepare(course, submission))
+                flights.add(prepare(submission))
                 is_full = len(flights.running) > 2 * runner.jobs  # one waits for each that runs
                 yield from flights.ended(None if is_full else 0)
             while flights.running:
@@ -124,12 +112,12 @@ def run_all(
 class _Flights:
     """The runs that are under way, each with the submissions that share it."""
 
-    def __init__(self, pool: ThreadPoolExecutor, runner: Runner, step: RunCells, results: Results):
+    def __init__(self, pool: ThreadPoolExecutor, runner: Runner, make_job: MakeJob, results: Results):
         self.running: dict[Future[Run], list[Prepared]] = {}
         self._by_key: dict[str, Future[Run]] = {}
         self._pool = pool
         self._runner = runner
-        self._step = step
+        self._make_job = make_job
         self._results = results
 
     def add(self, prepared: Prepared) -> None:
@@ -151,7 +139,7 @@ class _Flights:
         if prepared.notebook is None:
             settled.set_result(Run(Execution(end=NOT_RUN, reason=prepared.submission.unreadable)))
             return settled
-        job = self._runner.settle(self._step.job(prepared.notebook, prepared.submission.lesson))
+        job = self._runner.settle(self._make_job(prepared.notebook, prepared.submission.lesson))
         key = self._results.key(job)
         if key in self._by_key:
             return self._by_key[key]

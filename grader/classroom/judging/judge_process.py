@@ -17,6 +17,7 @@ from typing import Any
 VERDICT_SECONDS = 60
 START_SECONDS = 120  # a cold import of everything from a slow disk
 LARGEST_ANSWER = 2**20  # characters
+_lock = threading.Lock()
 
 
 class JudgeStopped(Exception):
@@ -82,7 +83,6 @@ class Judge:
 
 
 _idle: list[Judge] = []
-_lock = threading.Lock()
 
 
 @contextlib.contextmanager

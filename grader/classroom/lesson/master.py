@@ -6,6 +6,7 @@ import ast
 import copy
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from grader.channel import topic_of
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.storage import one_line
 
-from .shown_results import ANY_NUMBER, shown_results
-
 FURTHER = "further"
 NEEDS_LOOPBACK = "needs-loopback"  # the tag of a check with several ranks
 CHECK_LINE = re.compile(r"^\s*#\s*check:\s*(\w+)")
+ANY_NUMBER = 10**6
+ALWAYS_SHOWN = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Name)  # a call may well return None, which shows nothing
 
 
 @dataclass(frozen=True)
@@ -182,3 +183,38 @@ def _only_call(source: str) -> ast.Call | None:
     if len(statements) == 1 and isinstance(statements[0], ast.Expr) and isinstance(statements[0].value, ast.Call):
         return statements[0].value
     return None
+
+
+def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return the lessons that are meant: by name, or by number as in "02"; all if none is asked for.
+
+    Raises:
+        ClassroomError: if one is unknown.
+    """
+    chosen = []
+    for name in asked:
+        number = name.zfill(2)  # a spreadsheet makes 2 of 02
+        found = [lesson for lesson in known if lesson == name or lesson.split("_")[0] == number]
+        if not found:
+            raise ClassroomError(f"There is no lesson {name!r}. There are: {', '.join(known) or 'none'}.")
+        chosen += found
+    return sorted(set(chosen)) if asked else list(known)
+
+
+def shown_results(source: str) -> tuple[int, int]:
+    """Return the least and the most results that a cell of the master shows when it runs to its end.
+
+    IPython shows the last line; where a learner has set it so, every expression.
+    """
+    try:
+        statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError):
+        return 0, ANY_NUMBER
+    loops = [node for node in ast.walk(ast.Module(statements, [])) if isinstance(node, ast.For | ast.While)]
+    if any(isinstance(node, ast.Expr) for loop in loops for node in ast.walk(loop)):
+        most = ANY_NUMBER
+    else:
+        most = sum(isinstance(node, ast.Expr) for node in ast.walk(ast.Module(statements, [])))
+    last = statements[-1] if statements else None
+    is_shown = isinstance(last, ast.Expr) and isinstance(last.value, ALWAYS_SHOWN) and not source.rstrip().endswith(";")
+    return int(is_shown), most

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.tables import read_table, require_columns
-from grader.classroom.commands.folder import chosen_lessons
-from grader.classroom.lesson.master import Check, checks_of, lessons_of, master_path, read_notebook
+from grader.classroom.lesson.master import Check, checks_of, chosen_lessons, lessons_of, master_path, read_notebook
 
 FILE = "counted.csv"
 CORE, FURTHER = "core", "further"

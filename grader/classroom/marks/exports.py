@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import MISSING, Row
 from grader.classroom.base.storage import write_table, write_text
 from grader.classroom.handed_in.roster import CANVAS, Student, read_roster
 from grader.classroom.scoring.comments import three_lines
 from grader.classroom.scoring.scores import PASS
 
-from .report import MISSING, Row, lost_points
-from .standing import open_points
-from .table import class_rows, said_of
+from .by_hand import open_points
+from .report import class_rows, lost_points, said_of
 
 CANVAS_FILE = "canvas.csv"
 GRADESCOPE = "gradescope"

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from grader.classroom.base.row import FAILED, GRADED, STOPPED, UNREADABLE, Row
 from grader.classroom.base.storage import one_line
 from grader.classroom.handed_in.alignment import OTHER_LESSON
 from grader.classroom.handed_in.intake import Submission
 from grader.classroom.lesson.master import Check
 from grader.classroom.running.execution import DIED, NOT_REACHED, TIMEOUT
 from grader.classroom.scoring.scores import NOT_GRADABLE, Score
-
-from .report import FAILED, GRADED, STOPPED, UNREADABLE, Row
 
 LONGEST_REASON = 500
 
@@ -76,3 +75,36 @@ def _check_entry(score: Score, final: dict[str, float]) -> dict[str, Any]:
 def _points(score: Score, final: float | None) -> float | None:
     """Return the points that stand; none where this machine cannot run the check and no person gave any."""
     return None if score.verdict == NOT_GRADABLE and not final else final or 0.0
+
+
+def changed_marks(earlier: Sequence[Row], row: Row) -> list[str]:
+    """Return the lines that tell how a submission's points changed; none if they did not, or it was handed in anew.
+
+    Args:
+        earlier: The rows of the grading before.
+        row: The new row.
+
+    Returns:
+        The mark before and now, and below it each check that gave other points.
+    """
+    old = next((old for old in earlier if (old.student, old.lesson) == (row.student, row.lesson)), None)
+    if old is None or old.digest != row.digest:
+        return []
+    before, now = ({str(check["check"]): check for check in checks} for checks in (old.checks, row.checks))
+    names = [*before, *(name for name in now if name not in before)]
+    changed = [name for name in names if _earned(before.get(name)) != _earned(now.get(name))]
+    if not changed:
+        return []
+    mark = f"{row.student} {row.lesson}: {old.mark_percent:.1f} % -> {row.mark_percent:.1f} %"
+    return [mark, *(f"    {name}: {_told(before.get(name))} -> {_told(now.get(name))}" for name in changed)]
+
+
+def _earned(check: dict[str, Any] | None) -> tuple[float | None, float] | None:
+    return None if check is None else (check["points"], check["maximum"])
+
+
+def _told(check: dict[str, Any] | None) -> str:
+    if check is None:
+        return "not there"
+    points = "none yet" if check["points"] is None else f"{check['points']:g}/{check['maximum']:g}"
+    return f"{points} ({check['code'] or check['verdict']})"

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
-import functools
-import json
-import os
-import signal
-import tempfile
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from grader.classroom.base.json_fields import checked_fields, known_fields, plain_fields
-from grader.classroom.sandbox.confinement import NONE, WITH_LOOPBACK, Bounds
-from grader.units import MIB
-
-from .fork_client import ForkServerError
-from .sandbox_choice import make_confinement, run_folder
-from .worker_start import Worker, fork_worker, start_worker
+from grader.classroom.sandbox.confinement import NONE, Bounds
 
 OK, ERROR, TIMEOUT, DIED, NOT_REACHED = "ok", "error", "timeout", "died", "not_reached"
 STUCK = "stuck"  # a cell that cannot be interrupted
 CHANGED = "changed"  # the kernel no longer runs what it is sent
 TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to look at
 FINISHED = "finished"
-GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
 CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
-LARGEST_RESULT_BYTES = 128 * MIB  # outputs and observations have their own caps below it
+NOT_RUN = "not_run"
 
 
 @dataclass(frozen=True)
@@ -131,125 +116,3 @@ class Execution:
             return cls(**fields | {"cells": {run.index: run for run in runs}})
         except TypeError as error:
             raise ValueError(f"no run of a notebook: {error}") from None
-
-
-class CannotRun(Exception):
-    """The kernel could not be started: a fault of the machine, not of the submission."""
-
-
-def run_apart(
-    notebook: str,
-    limits: Limits,
-    environment: Mapping[str, str],
-    support: Mapping[str, bytes],
-    kernel: str,
-    *,
-    is_forked: bool = False,
-    sandbox: str = NONE,
-    readable: Sequence[str] = (),
-    hidden: Sequence[str] = (),
-) -> Execution:
-    """Run a notebook in a process of its own, in an empty folder of its own.
-
-    Args:
-        notebook: The notebook's JSON.
-        limits: How long it may run.
-        environment: What the kernel finds in its environment.
-        support: Files that lie beside the notebook: relative name and content.
-        kernel: The kernel's name; "" for the one that the notebook names.
-        is_forked: Whether worker and kernel are forked from processes that have imported what they need.
-        sandbox: The level of the sandbox in which the kernel runs; the machine must allow it.
-        readable: Folders that a confined kernel may read beside Python and the system.
-        hidden: Folders that it must not see, wherever they lie.
-
-    Returns:
-        What its cells did; also when the process was killed in the middle.
-
-    Raises:
-        CannotRun: if no kernel started, twice.
-    """
-    job = {"notebook": notebook, "kernel": kernel, "has_loopback": sandbox in WITH_LOOPBACK, **vars(limits)}
-    for attempt in (1, 2):
-        with run_folder() as run:
-            confinement = None if sandbox == NONE else make_confinement(sandbox, run, limits.bounds, readable, hidden)
-            folder = Path(run, "files")
-            _write_support(support, folder)
-            start = functools.partial(fork_worker if is_forked else start_worker, environment, confinement)
-            try:
-                messages, complaint = _talk_to_worker(job | {"folder": str(folder)}, limits, start)
-            except ForkServerError as error:
-                messages, complaint = [], str(error)
-        if any("started" in message for message in messages):
-            return dataclasses.replace(_collect(messages, limits), sandbox=sandbox)
-        if attempt == 2:
-            raise CannotRun(complaint or "the process ended before a kernel started")
-    raise AssertionError("unreachable")
-
-
-def _write_support(support: Mapping[str, bytes], folder: Path) -> None:
-    for name, content in support.items():
-        path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"the support file {name!r} would lie outside the folder of the run")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-
-def _talk_to_worker(
-    job: dict[str, Any], limits: Limits, start: Callable[[IO[bytes]], Worker]
-) -> tuple[list[dict[str, Any]], str]:
-    """Start the worker, send it the job, and read its lines until it ends or its time is over."""
-    with tempfile.TemporaryFile() as complaints:
-        worker, stdin, stdout = start(complaints)
-        timer = threading.Timer(limits.notebook_seconds + GRACE_SECONDS, worker.kill)
-        timer.start()
-        messages: list[dict[str, Any]] = []
-        try:
-            messages = _read_messages(stdin, stdout, json.dumps(job).encode())
-        finally:
-            timer.cancel()
-            worker.kill()
-            worker.wait()
-            _end_kernels(messages)
-        complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - 4000))
-        return messages, complaints.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-
-
-def _read_messages(stdin: IO[bytes], stdout: IO[bytes], job: bytes) -> list[dict[str, Any]]:
-    with contextlib.suppress(BrokenPipeError), stdin:
-        stdin.write(job)
-    messages: list[dict[str, Any]] = []
-    left_bytes = LARGEST_RESULT_BYTES
-    with stdout:
-        while left_bytes > 0 and (line := stdout.readline(left_bytes)):
-            left_bytes -= len(line)
-            with contextlib.suppress(ValueError):  # a worker that is killed leaves half a line
-                messages.append(json.loads(line))
-    return messages
-
-
-def _end_kernels(messages: list[dict[str, Any]]) -> None:
-    """Kill what the kernel left behind in its own process group."""
-    for message in messages:
-        group = message.get("started")
-        if isinstance(group, int) and group > 1:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(group, signal.SIGKILL)
-
-
-def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
-    cells = {message["cell"]["index"]: CellRun(**message["cell"]) for message in messages if "cell" in message}
-    for index in _told(messages, "doubled"):
-        cells[index] = dataclasses.replace(cells[index], state=CHANGED)
-    seconds = round(sum(cell.seconds for cell in cells.values()), 3)
-    notes = list(dict.fromkeys(message["note"] for message in messages if "note" in message))
-    end = next((message for message in messages if "end" in message), None)
-    if end is None:
-        reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
-        return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
-    more = {"peak_bytes": end["peak_bytes"], "replaced": _told(messages, "replaced")}
-    return Execution(cells, end["end"], end["reason"], seconds, notes=notes, **more)
-
-
-def _told(messages: list[dict[str, Any]], key: str) -> list[Any]:
-    return [found for message in messages for found in message.get(key, ())]

@@ -1,9 +1,9 @@
 """A process that has imported what its children need, and forks one of them whenever it is asked.
 
-`python -m grader.classroom.running.fork_server SOCKET MODULE...` imports the modules and listens at the socket. A client
-sends one line of JSON and three or more descriptors; the child calls a function with them as stdin, stdout, stderr and
-so on. The client reads lines of JSON: the child's number, when the child is ready, and how it ended. When the client
-hangs up, the child and all that it started in its process group are killed.
+`python -m grader.classroom.running.fork_server SOCKET MODULE...` imports the modules and listens at the socket. A
+client sends one line of JSON and three or more descriptors; the child calls a function with them as stdin, stdout,
+stderr and so on. The client reads lines of JSON: the child's number, when the child is ready, and how it ended. When
+the client hangs up, the child and all that it started in its process group are killed.
 
 A fork copies one thread only, so the server must never have a second one and must never compute: it imports, and waits.
 """

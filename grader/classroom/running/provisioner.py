@@ -25,8 +25,7 @@ from grader.classroom.sandbox.confinement import BUBBLEWRAP, Confinement
 from grader.classroom.sandbox.variables import kernel_variables
 from grader.classroom.sandbox.warden import reason_of
 
-from .fork_client import ForkedProcess
-from .fork_servers import CONFINEMENT_VARIABLE, SERVER_VARIABLE, kernel_server
+from .fork_client import CONFINEMENT_VARIABLE, SERVER_VARIABLE, ForkedProcess, kernel_server
 
 LAUNCHER = "ipykernel_launcher"
 RUN_KERNEL = "grader.classroom.running.forked_kernel:run_kernel"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.base.scratch import scratch_folder
+from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.bubblewrap import command_in_bubblewrap
 from grader.classroom.sandbox.confinement import (
     AUTO,

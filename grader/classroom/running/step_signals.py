@@ -19,6 +19,7 @@ from grader.channel import ACKNOWLEDGED, BEGIN, END, KERNEL
 CREDENTIALS = struct.Struct("3i")  # process, user, group
 MOST_SIGNALS = 1000  # of one cell, and taken at once
 KIB = 1024
+_CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", 2)
 
 
 class MemoryReader(Protocol):
@@ -149,6 +150,3 @@ class StepSignals:
             return
         self._grown_bytes.append(None)
         self._strays += self.is_readable  # it was readable before the learner's code ran
-
-
-_CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,8 +31,6 @@ from grader.classroom.running.execution import (
 from grader.classroom.sandbox.confinement import WITH_LOOPBACK
 from grader.verdict import PASSED
 
-from .printed_points import partial_points
-
 PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
 NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 
@@ -41,6 +40,8 @@ UNSOLVED_ERRORS = {"NotSolvedYet", "NotImplementedError"}  # of the course's che
 CODE = re.compile(r"^\[(\w+)\]\s*")
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST_FIELD = 400  # characters
+NUMBER = r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|nan)"
+SCALAR = re.compile(rf"^(?:[\w.]+\()?\s*({NUMBER}|True|False)\s*(?:,[^()]*)?\)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -283,3 +284,23 @@ def _manual(check: Check, cell: NotebookNode) -> Score:
     if points is not None:
         return Score(check, float(points), MISSING, MISSING, measured="no answer was written")
     return Score(check, None, MANUAL, MANUAL, measured="a person gives these points, in formgrader", needs_review=True)
+
+
+def partial_points(text: str, most: float) -> float | None:
+    """Read the points that a cell ends in, as Python, NumPy or PyTorch print them.
+
+    Args:
+        text: For example "1.5", "np.float64(1.5)" or "tensor(1.5000)".
+        most: The check's points.
+
+    Returns:
+        Points between 0 and `most`, 0 for NaN; None if the text is no number.
+    """
+    found = SCALAR.match(text.strip()) if len(text) < 200 else None
+    if found is None:
+        return None
+    word = found.group(1).lower()
+    if word in ("true", "false"):
+        return most if word == "true" else 0.0
+    value = float(word)
+    return 0.0 if math.isnan(value) else min(max(value, 0.0), most)

@@ -10,8 +10,9 @@ import pytest
 from nbgrader.api import Gradebook
 from small_course import LESSON
 
+from grader.classroom.base.row import GRADED, STOPPED, UNREADABLE, Row
 from grader.classroom.commands.grading import Grading
-from grader.classroom.marks.report import GRADED, STOPPED, UNREADABLE, Row, row_lines
+from grader.classroom.commands.screen_lines import row_lines
 
 Room = tuple[Path, Grading]
 pytestmark = pytest.mark.slow

@@ -20,9 +20,10 @@ from small_course import LESSON, answer, hand_in, solved
 
 from grader.__main__ import main
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import UNREADABLE, read_rows
 from grader.classroom.commands.grading import grade_class
-from grader.classroom.gradebook.late import PercentPerDay, find_extension, strange_extensions
-from grader.classroom.marks.report import UNREADABLE, read_rows, summary_lines
+from grader.classroom.commands.screen_lines import summary_lines
+from grader.classroom.gradebook.deadlines import PercentPerDay, find_extension, strange_extensions
 from grader.classroom.pages.class_report.sections import look_at
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,7 @@ from nbgrader.api import Gradebook
 from small_class import NOISY, copied, release_of, tagged, without
 from small_course import LESSON, answer, from_colab, hand_in, solved
 
-from grader.classroom.running.fork_servers import PROVISIONER, PROVISIONER_VARIABLE
+from grader.classroom.running.fork_client import PROVISIONER, PROVISIONER_VARIABLE
 
 pytestmark = pytest.mark.slow
 

@@ -24,9 +24,9 @@ from hostile_lesson import LESSON, POINTS, SECRETS, make_hostile_room
 from hostile_processes import DAEMON_SECONDS
 from nbgrader.api import Gradebook
 
-from grader.classroom.marks.report import UNREADABLE, Row, read_rows
+from grader.classroom.base.row import UNREADABLE, Row, read_rows
 from grader.classroom.running import sandbox_choice as choice
-from grader.classroom.running.fork_servers import kernel_server
+from grader.classroom.running.fork_client import kernel_server
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
 
 for name in ("hostile_tampering", "hostile_files", "hostile_unreadable"):  # each registers its cases

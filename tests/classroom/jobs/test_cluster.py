@@ -20,8 +20,8 @@ from small_course import LESSON, code
 
 from grader.__main__ import main
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.commands.folder import open_course
 from grader.classroom.commands.grading import grade_class
+from grader.classroom.gradebook.course import open_course
 from grader.classroom.gradebook.steps import RunCells
 from grader.classroom.jobs import cluster as cluster_module
 from grader.classroom.jobs import cluster_worker as remote
@@ -30,7 +30,7 @@ from grader.classroom.jobs.cluster_worker import difference, facts, run_text
 from grader.classroom.jobs.job import Job
 from grader.classroom.jobs.pool import Runner
 from grader.classroom.jobs.seeds import classroom_secret
-from grader.classroom.running.execution import CannotRun
+from grader.classroom.running.worker_process import CannotRun
 
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 ADDRESS = "tcp://head:8786"

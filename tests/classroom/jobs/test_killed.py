@@ -18,7 +18,7 @@ from small_class import NewRoom, fill_with_six
 from small_course import hand_in
 
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.base.scratch import LOCK, PREFIX, remove_stale_folders, remove_stale_parts
+from grader.classroom.base.storage import LOCK, PREFIX, remove_stale_folders, remove_stale_parts
 from grader.classroom.commands.grading import grade_class
 from grader.classroom.jobs.results import FOLDER
 

@@ -18,8 +18,10 @@ from grader.classroom.jobs import pool as runs
 from grader.classroom.jobs import results as results_module
 from grader.classroom.jobs.job import Job
 from grader.classroom.jobs.pool import Runner
-from grader.classroom.jobs.results import FOLDER, Results, grader_digest
-from grader.classroom.running.execution import CannotRun, CellRun, Execution, Limits
+from grader.classroom.jobs.results import FOLDER, Results
+from grader.classroom.jobs.surroundings import grader_digest
+from grader.classroom.running.execution import CellRun, Execution, Limits
+from grader.classroom.running.worker_process import CannotRun
 
 JOB = Job("{}", "07", 1, support={"table.csv": b"1"})
 RUN = Execution({1: CellRun(1, "ok", 0.5, [{"output_type": "stream", "name": "stdout", "text": "8\n"}])})
@@ -70,7 +72,7 @@ def test_grader_digest_follows_what_judges_and_not_what_shows(tmp_path: Path, mo
 
     for name in ("scoring", "pages"):
         (tmp_path / "grader" / "classroom" / name).mkdir(parents=True)
-    monkeypatch.setattr(results_module.grader, "__file__", str(tmp_path / "grader" / "__init__.py"))
+    monkeypatch.setattr("grader.__file__", str(tmp_path / "grader" / "__init__.py"))
     first = digest_of(scoring="1", pages="1")
     assert digest_of(pages="2") == first
     assert digest_of(scoring="2") != first

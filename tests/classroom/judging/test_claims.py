@@ -15,8 +15,9 @@ from small_course import code
 from grader.channel import BEGIN, END, KERNEL, STEPS_VARIABLE
 from grader.classroom.jobs.seeds import kernel_environment
 from grader.classroom.judging.claims import Claim, claims_fault
-from grader.classroom.running.execution import Limits, run_apart
+from grader.classroom.running.execution import Limits
 from grader.classroom.running.step_signals import StepSignals
+from grader.classroom.running.worker_process import run_apart
 from grader.units import MIB
 
 RUNS = 20

@@ -7,7 +7,7 @@ import pytest
 from small_course import code
 
 from grader.classroom.lesson.hidden_tests import NOT_SHOWN, hide_hidden_tests, safe_message, telling_words
-from grader.classroom.lesson.shown_results import shown_results
+from grader.classroom.lesson.master import shown_results
 
 CHECK = """\
 assert triple(2) == 6, "triple(2) is not 6"

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from grader.classroom.base.progress import Progress, rough_duration
-from grader.classroom.marks.changes import changed_marks
-from grader.classroom.marks.report import GRADED, Row
+from grader.classroom.base.row import GRADED, Row
+from grader.classroom.marks.rows import changed_marks
 
 
 def check(name: str, points: float, code: str = "", *, maximum: float = 2, part: str = "core") -> dict[str, object]:

@@ -15,11 +15,13 @@ from small_course import LESSON
 
 from grader.__main__ import main
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import GRADED, Row, read_rows
 from grader.classroom.commands.folder import bring_up_to_date
+from grader.classroom.commands.screen_lines import summary_lines
 from grader.classroom.handed_in.roster import read_roster, students_in
 from grader.classroom.marks.counted import counted_parts
 from grader.classroom.marks.exports import export_marks, gradescope_results
-from grader.classroom.marks.report import GRADED, Row, read_rows, summary_lines, write_report
+from grader.classroom.marks.report import write_report
 
 CANVAS_EXPORT = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Homework (17),Current Score

@@ -15,8 +15,9 @@ from large_class import check_entry, hand_in_attempts, make_awkward, make_rows
 from small_course import LESSON
 
 from grader.__main__ import main
+from grader.classroom.base.row import GRADED, Row
 from grader.classroom.handed_in.roster import Student, write_roster
-from grader.classroom.marks.report import GRADED, Row, write_report
+from grader.classroom.marks.report import write_report
 from grader.classroom.pages.class_report.analysis import lesson_figures
 from grader.classroom.pages.class_report.attempts import Attempt, is_first_passed, minutes_to_pass, read_attempts
 from grader.classroom.pages.class_report.writing import report_page, write_class_report

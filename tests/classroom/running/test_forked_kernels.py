@@ -13,8 +13,13 @@ from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory
 
 from grader.classroom.running import fork_servers as servers
-from grader.classroom.running.fork_client import ForkedProcess, ForkServer, ForkServerError
-from grader.classroom.running.fork_servers import PROVISIONER, SERVER_VARIABLE
+from grader.classroom.running.fork_client import (
+    PROVISIONER,
+    SERVER_VARIABLE,
+    ForkedProcess,
+    ForkServer,
+    ForkServerError,
+)
 from grader.classroom.running.provisioner import ForkProvisioner, arguments_of_launcher
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forked kernels need Linux")

@@ -20,7 +20,7 @@ from grader.classroom.base.errors import ClassroomError
 from grader.classroom.jobs.job import Job, run_job
 from grader.classroom.running import sandbox_choice as choice
 from grader.classroom.running.execution import Execution, Limits
-from grader.classroom.running.fork_servers import kernel_server
+from grader.classroom.running.fork_client import kernel_server
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, LANDLOCK, NAMESPACES, NONE
 from grader.classroom.sandbox.variables import plain_variables
 from grader.units import GIB, MIB

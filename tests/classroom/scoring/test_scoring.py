@@ -11,8 +11,7 @@ from small_course import build_small_master
 from grader.classroom.lesson.master import checks_of
 from grader.classroom.running.execution import CellRun, Execution
 from grader.classroom.scoring.comments import comment_on
-from grader.classroom.scoring.printed_points import partial_points
-from grader.classroom.scoring.scores import Score, score_notebook
+from grader.classroom.scoring.scores import Score, partial_points, score_notebook
 
 MASTER = build_small_master()
 PLACES = {cell.metadata.get("nbgrader", {}).get("grade_id"): at for at, cell in enumerate(MASTER.cells)}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.classroom.marks.report import GRADED, MISSING, STOPPED, Row
+from grader.classroom.base.row import GRADED, MISSING, STOPPED, Row
 from grader.verdict import PASSED, UNRECOGNISED, UNSOLVED
 
 from .attempts import Attempt, is_first_passed, minutes_to_pass

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from grader.classroom.base.row import Row
 from grader.classroom.handed_in.reading import Unreadable, read_plain_file
-from grader.classroom.marks.report import Row
 from grader.units import MIB
 from grader.verdict import PASSED, UNSOLVED
 

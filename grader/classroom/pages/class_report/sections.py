@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from grader.classroom.marks.report import FAILED, MISSING, UNREADABLE, Row
-from grader.classroom.marks.standing import is_outlived, open_points
+from grader.classroom.base.row import FAILED, MISSING, UNREADABLE, Row
+from grader.classroom.marks.by_hand import is_outlived, open_points
 
 from .analysis import CheckFigures, LessonFigures
 from .charts import histogram, paired_bars

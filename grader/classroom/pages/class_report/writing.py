@@ -7,10 +7,10 @@ from html import escape
 from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import GRADED, MISSING, STOPPED, Row
 from grader.classroom.base.storage import write_text
 from grader.classroom.handed_in.roster import read_roster, strangers
-from grader.classroom.marks.report import GRADED, MISSING, STOPPED, Row
-from grader.classroom.marks.table import class_rows
+from grader.classroom.marks.report import class_rows
 
 from .analysis import Attempts, LessonFigures, lesson_figures
 from .attempts import Attempt, read_attempts

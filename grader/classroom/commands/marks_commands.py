@@ -77,11 +77,11 @@ def run_export(args: argparse.Namespace) -> int:
 def run_roster(args: argparse.Namespace) -> int:
     """Import the roster and bring the marks up to date."""
     from grader.classroom.base.configuration import read_configuration
+    from grader.classroom.base.row import MISSING, read_rows
     from grader.classroom.base.storage import only_run
+    from grader.classroom.gradebook.recorded import gradebook_url
     from grader.classroom.handed_in.roster import read_roster, students_in, with_canvas_ids, write_roster
-    from grader.classroom.marks.report import MISSING, read_rows
-    from grader.classroom.marks.standing import gradebook_url
-    from grader.classroom.marks.table import class_rows, write_marks
+    from grader.classroom.marks.report import class_rows, write_marks
 
     read_configuration(args.directory)
     students = students_in(args.file, args.id)
@@ -123,8 +123,8 @@ def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
 
 
 def _tell_strangers(classroom: Path) -> None:
+    from grader.classroom.base.row import read_rows
     from grader.classroom.handed_in.roster import by_another_number, read_roster, strangers
-    from grader.classroom.marks.report import read_rows
 
     roster, rows = read_roster(classroom), read_rows(classroom)
     is_mixed = any(row.student in roster for row in rows)  # another column would lose these
@@ -139,7 +139,7 @@ def _tell_strangers(classroom: Path) -> None:
 
 def run_due(args: argparse.Namespace) -> int:
     """Set or list when lessons are due."""
-    from grader.classroom.gradebook.due import NEVER, due_times, set_due
+    from grader.classroom.gradebook.deadlines import NEVER, due_times, set_due
 
     if args.lesson:
         set_due(args.directory, args.lesson, " ".join(args.time))
@@ -170,9 +170,8 @@ def run_receive(args: argparse.Namespace) -> int:
 
 def run_override(args: argparse.Namespace) -> int:
     """Give the points of one check by hand."""
-    from grader.classroom.marks.report import row_lines
-
     from .override import override_points
+    from .screen_lines import row_lines
 
     words = (args.student, args.lesson, args.check, args.points, args.because)
     row = override_points(args.directory, *words)
