@@ -55,7 +55,6 @@ WORKER_MODULES = (
     "grader.classroom.running.provisioner",
     "grader.classroom.running.warm_worker",
 )
-_starting = threading.Lock()
 
 
 class ForkServerError(Exception):
@@ -251,6 +250,7 @@ class ForkedProcess:
 
 
 _servers: dict[Sequence[str], ForkServer] = {}
+_starting = threading.Lock()
 
 
 def can_fork() -> bool:

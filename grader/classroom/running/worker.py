@@ -9,14 +9,10 @@ import asyncio
 import contextlib
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-from grader.units import GIB
 
 # jsonschema compiles a grammar of web addresses when it finds this package: two seconds that no notebook needs.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # None makes an import fail
@@ -33,6 +29,7 @@ from .execution import CHANGED, DIED, FINISHED, OK, STUCK, TIMEOUT  # noqa: E402
 from .notebook_client import CappedClient  # noqa: E402
 from .step_signals import StepSignals  # noqa: E402
 from .tampering import canary_returns, hook_notes, probe_hooks, replaced_evidence, run_control  # noqa: E402
+from .worker_memory import bound_memory, free_memory  # noqa: E402
 
 LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
 MOST_DEATHS = 3  # of kernels, before the rest of a notebook is given up
@@ -45,7 +42,6 @@ get_ipython().ask_exit = lambda: None
 ))(__import__("os"))
 """
 Emit = Callable[[dict[str, Any]], None]
-MOST_GROWTH_BYTES = 2 * GIB  # outputs and observations have caps far below it
 
 
 class NotebookRun:
@@ -230,22 +226,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def bound_memory() -> None:
-    """Let this process grow by no more than so much from now on; where the system does not say its size, do nothing."""
-    with contextlib.suppress(OSError, ValueError):
-        held_bytes = resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[5])
-        _set_soft_limit(held_bytes + MOST_GROWTH_BYTES)
-
-
-def free_memory() -> None:
-    """Lift the bound."""
-    with contextlib.suppress(OSError, ValueError):
-        _set_soft_limit(resource.getrlimit(resource.RLIMIT_DATA)[1])
-
-
-def _set_soft_limit(most_bytes: int) -> None:
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    is_within = hard == resource.RLIM_INFINITY or 0 <= most_bytes < hard
-    resource.setrlimit(resource.RLIMIT_DATA, (most_bytes if is_within else hard, hard))

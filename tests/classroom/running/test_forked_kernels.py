@@ -12,7 +12,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 from jupyter_client.provisioning import KernelProvisionerFactory
 
-from grader.classroom.running import fork_servers as servers
+from grader.classroom.running import fork_client as servers
 from grader.classroom.running.fork_client import (
     PROVISIONER,
     SERVER_VARIABLE,
