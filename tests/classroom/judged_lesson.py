@@ -114,4 +114,4 @@ def graded(
     notebook = rebuilt(answers, own_cells)
     job = Job(nbformat.writes(notebook), "07_judged", SEED, is_forked=is_forked, sandbox=sandbox, is_unsafe=True)
     execution = run_job(job)
-    return {score.check.name: score for score in score_notebook(notebook, execution)}, execution
+    return {score.check: score for score in score_notebook(notebook, execution)}, execution

@@ -15,6 +15,7 @@ from grader.classroom.base.tables import read_table
 from grader.classroom.gradebook.course import Course, open_course
 from grader.classroom.handed_in.roster import read_roster
 from grader.classroom.lesson.master import checks_of, chosen_lessons, lessons_of, master_path, read_notebook
+from grader.classroom.marks.counted import counted_parts
 
 POINTS = "points.csv"
 POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
@@ -117,8 +118,6 @@ def write_points(classroom: Path) -> None:
     Raises:
         ClassroomError: if somebody edited it, for that changes no points.
     """
-    from grader.classroom.marks.counted import counted_parts
-
     parts = counted_parts(classroom)
     rows = []
     for lesson in lessons_of(classroom):

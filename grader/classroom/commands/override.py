@@ -60,7 +60,7 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
 
 def _given_now(row: Row, name: str) -> Row:
     """Return the row without what it remembers of points that this check was given before."""
-    checks = [check | {"given_as": None} if check["check"] == name else check for check in row.checks]
+    checks = [replace(check, given_as=None) if check.check == name else check for check in row.checks]
     return replace(row, checks=checks)
 
 

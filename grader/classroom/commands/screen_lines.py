@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from grader.classroom.base.row import FAILED, GRADED, MISSING, STOPPED, UNREADABLE, Row, read_rows
+from grader.classroom.base.row import FAILED, GRADED, MISSING, STOPPED, UNREADABLE, Row, Score, read_rows
 from grader.classroom.base.storage import one_line
 from grader.classroom.handed_in.roster import read_roster, strangers
-from grader.classroom.marks.report import class_rows, lost_points
+from grader.classroom.marks.report import class_rows
 from grader.command_line import count
 
 NAME_WIDTH = 32
@@ -26,14 +25,14 @@ def row_lines(row: Row) -> list[str]:
     if row.reason:
         lines.append(f"    {row.reason}")
     if row.status not in (UNREADABLE, FAILED):
-        width = max((len(check["check"]) for check in row.checks), default=0)
-        lines += [_check_line(check, width) for check in row.checks if lost_points(check)]
+        width = max((len(check.check) for check in row.checks), default=0)
+        lines += [_check_line(check, width) for check in row.checks if check.is_lost]
     return lines
 
 
-def _check_line(check: dict[str, Any], width: int) -> str:
-    points = f"{'-' if check['points'] is None else format(check['points'], 'g')}/{check['maximum']:g}"
-    return f"    {check['check']:<{width}}  {points:<5}  {check['reason']}"
+def _check_line(check: Score, width: int) -> str:
+    points = f"{'-' if check.points is None else format(check.points, 'g')}/{check.maximum:g}"
+    return f"    {check.check:<{width}}  {points:<5}  {check.reason}"
 
 
 def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:

@@ -14,7 +14,7 @@ from nbgrader.preprocessors import CheckCellMetadata
 
 from grader.classroom.running.execution import Execution
 
-from .steps import OURS
+from .steps import OURS, Scored
 
 CHECK_METADATA = (CheckCellMetadata, "nbgrader.preprocessors.CheckCellMetadata")
 Resources = dict[str, Any]
@@ -49,7 +49,7 @@ class ClassAutograde(Autograde):  # type: ignore[misc]  # nbgrader has no types
 
     executions: Mapping[str, Execution] = {}
     check: CheckMetadataOnce
-    result: Resources | None = None
+    result: Scored | None = None
     failure: BaseException | None = None
 
     def _init_preprocessors(self) -> None:
@@ -77,7 +77,8 @@ class ClassAutograde(Autograde):  # type: ignore[misc]  # nbgrader has no types
     def write_single_notebook(self, output: str, resources: Resources) -> None:
         """Write the notebook; keep what the scoring step found."""
         super().write_single_notebook(output, resources)
-        self.result = resources.get(OURS, self.result)
+        scored = resources.get(OURS)
+        self.result = scored if isinstance(scored, Scored) else self.result
 
     @contextlib.contextmanager
     def _kept(self) -> Iterator[None]:

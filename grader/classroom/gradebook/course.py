@@ -29,12 +29,11 @@ from grader.classroom.lesson.master import master_path
 from grader.classroom.running.execution import Execution
 
 from .converter import CheckMetadataOnce, ClassAutograde, register_steps
-from .steps import SubmissionExporter
+from .steps import Scored, SubmissionExporter
 from .transactions import OpenGradebook
 
 STAGED = f"{STATE}/submitted"
 LOCK_SECONDS = 5
-Resources = dict[str, Any]
 
 
 class Course:
@@ -95,7 +94,7 @@ class Course:
         """Return where nbgrader finds a submission, apart from all that the learner handed in."""
         return self.classroom / STAGED / student / lesson / f"{lesson}.ipynb"
 
-    def autograde(self, lesson: str, student: str, executions: Mapping[str, Execution]) -> Resources:
+    def autograde(self, lesson: str, student: str, executions: Mapping[str, Execution]) -> Scored:
         """Write one staged submission's points to the gradebook; nbgrader's first list of steps has seen it.
 
         Raises:

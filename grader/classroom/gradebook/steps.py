@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from nbformat.notebooknode import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Integer, List, Unicode
 
+from grader.classroom.base.row import NOT_GRADABLE, Score
 from grader.classroom.handed_in.alignment import OWN, align
 from grader.classroom.handed_in.reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from grader.classroom.jobs.job import Job, read_support, run_job
@@ -27,7 +29,7 @@ from grader.classroom.running.execution import NOT_RUN, Execution, Limits
 from grader.classroom.running.fork_client import can_fork
 from grader.classroom.sandbox.confinement import AUTO, Bounds
 from grader.classroom.scoring.comments import comment_on, note_verdicts
-from grader.classroom.scoring.scores import NOT_GRADABLE, Score, score_notebook, unreadable_scores
+from grader.classroom.scoring.scores import score_notebook, unreadable_scores
 from grader.units import MIB
 
 OURS = "lean_training"  # the key of what one step tells the next, in the notebook's metadata and in the resources
@@ -69,6 +71,25 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc]  # nbconvert h
             notebook = unreadable_notebook(str(error))
         output, resources = self.from_notebook_node(notebook, resources=resources, **kw)
         return str(output), resources
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What the steps found of one submission.
+
+    Attributes:
+        execution: What its notebook did.
+        scores: The score of each check, as the grader gave it.
+        points: The points of each check that the gradebook has, where a manual grade takes precedence.
+        unreadable: Why there was no notebook to run, or "".
+        notes: What was noticed while it was rebuilt.
+    """
+
+    execution: Execution
+    scores: tuple[Score, ...]
+    points: dict[str, float]
+    unreadable: str
+    notes: tuple[str, ...]
 
 
 class ClassroomStep(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
@@ -135,7 +156,7 @@ class RunCells(ClassroomStep):
             execution = ready.get(fingerprint(nb)) or self.execute(nb, resources["nbgrader"]["assignment"])
         for index, run in execution.cells.items():
             nb.cells[index].outputs = [nbformat.from_dict(output) for output in run.outputs]
-        resources[OURS] = {"execution": execution}
+        resources[OURS] = execution
         return nb, resources
 
     def execute(self, nb: NotebookNode, lesson: str) -> Execution:
@@ -193,15 +214,16 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Score one notebook."""
         told = nb.metadata.get(OURS, {})
-        execution = resources[OURS]["execution"]
+        execution = resources[OURS]
         if told.get("unreadable"):
             scores = unreadable_scores(nb, told["unreadable"])
         else:
             scores = score_notebook(nb, execution, told.get("missing", ()))
-        self._scores: dict[str, Score] = {score.check.name: score for score in scores}
-        self._final: dict[str, float] = {}
+        self._scores: dict[str, Score] = {score.check: score for score in scores}
+        self._points: dict[str, float] = {}
         nb, resources = super().preprocess(note_verdicts(nb, scores, OURS), resources)
-        resources[OURS] |= {"scores": scores, "final": self._final, "told": dict(told)}
+        notes = tuple(told.get("notes", ()))
+        resources[OURS] = Scored(execution, tuple(scores), self._points, told.get("unreadable", ""), notes)
         return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: Resources) -> None:
@@ -211,13 +233,13 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
         grade.auto_score = 0.0 if score.verdict == NOT_GRADABLE else score.points
         grade.needs_manual_grade = grade.manual_score is not None or score.points is None or score.needs_review
         given = grade.manual_score if grade.manual_score is not None else (score.points or 0.0)
-        self._final[name] = float(given + (grade.extra_credit or 0.0))
+        self._points[name] = float(given + (grade.extra_credit or 0.0))
         self.gradebook.db.commit()
 
     def _add_comment(self, cell: NotebookNode, resources: Resources) -> None:
         super()._add_comment(cell, resources)
         name = cell.metadata.nbgrader["grade_id"]
-        text = comment_on([score for score in self._scores.values() if score.check.exercise == name])
+        text = comment_on([score for score in self._scores.values() if score.exercise == name])
         if text:
             comment = self.gradebook.find_comment(name, self.notebook_id, self.assignment_id, self.student_id)
             comment.auto_comment = text

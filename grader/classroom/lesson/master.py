@@ -16,9 +16,10 @@ from nbformat.notebooknode import NotebookNode
 
 from grader.channel import topic_of
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import CORE, FURTHER
 from grader.classroom.base.storage import one_line
 
-FURTHER = "further"
+FURTHER_TAG = "further"  # of the cell after which checks do not count for the mark
 NEEDS_LOOPBACK = "needs-loopback"  # the tag of a check with several ranks
 CHECK_LINE = re.compile(r"^\s*#\s*check:\s*(\w+)")
 ANY_NUMBER = 10**6
@@ -50,6 +51,11 @@ class Check:
     is_judged: bool = False
     needs_loopback: bool = False
     results: tuple[int, int] = (0, ANY_NUMBER)
+
+    @property
+    def part(self) -> str:
+        """The part of the lesson that it belongs to, unless `counted.csv` says otherwise."""
+        return FURTHER if self.is_further else CORE
 
 
 def master_path(classroom: Path, lesson: str, notebook: str = "") -> Path:
@@ -124,7 +130,7 @@ def checks_of(master: NotebookNode) -> list[Check]:
     exercises: list[str] = []
     is_further = False
     for cell in master.cells:
-        is_further = is_further or FURTHER in cell.metadata.get("tags", [])
+        is_further = is_further or FURTHER_TAG in cell.metadata.get("tags", [])
         metadata = nbgrader_metadata(cell)
         if is_answer(cell):
             exercises.append(str(metadata["grade_id"]))

@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from grader.classroom.base.row import FAILED, Row
+from grader.classroom.base.row import FAILED, MANUAL, NOT_GRADABLE, Row, Score
 from grader.classroom.base.storage import one_line
 from grader.classroom.gradebook.recorded import GradebookRecord, recorded_in_gradebook
 from grader.classroom.handed_in.received import received_times
-from grader.classroom.scoring.scores import NOT_GRADABLE
+from grader.classroom.running.execution import TAMPERED
 
 from .counted import Parts, counted_parts
 
 BY_HAND = "points by hand: "  # what a comment says of an override, between the check and the reason
 NO_REASON = "given in formgrader"
-TO_LOOK_AT = ("tampered", NOT_GRADABLE, "manual")
+TO_LOOK_AT = (TAMPERED, NOT_GRADABLE, MANUAL)
 
 
 def with_gradebook(classroom: Path, rows: Iterable[Row]) -> list[Row]:
@@ -31,7 +30,7 @@ def with_gradebook(classroom: Path, rows: Iterable[Row]) -> list[Row]:
     times = received_times(classroom)
     done = []
     for row in rows:
-        checks = [_check_as_it_stands(row, check, parts, found) for check in row.checks]
+        checks = [_as_recorded(row, check, parts, found) for check in row.checks]
         seconds, penalty = found.late.get((row.student, row.lesson), (0.0, 0.0))
         received = times.get((row.student, row.lesson, row.digest), row.received)
         done.append(replace(row, checks=checks, received=received, late_seconds=seconds, late_penalty=penalty))
@@ -41,49 +40,48 @@ def with_gradebook(classroom: Path, rows: Iterable[Row]) -> list[Row]:
 def carry_by_hand(earlier: Iterable[Row], row: Row) -> Row:
     """Return a new row that remembers for which file the points by hand of the grading before were given."""
     old = next((old for old in earlier if (old.student, old.lesson) == (row.student, row.lesson)), None)
-    given = {check["check"]: check for check in old.checks if check.get("manual")} if old else {}
+    given = {check.check: check for check in old.checks if check.manual} if old else {}
     checks = [
-        check | _given_as(given[check["check"]], old.digest) if old and check["check"] in given else check
+        _given_as(check, given[check.check], old.digest) if old and check.check in given else check
         for check in row.checks
     ]
     return replace(row, checks=checks)
 
 
-def _given_as(check: dict[str, Any], digest: str) -> dict[str, Any]:
-    return {"given_as": [check["points"], check["because"]], "given_for": check.get("given_for", digest)}
+def _given_as(check: Score, before: Score, digest: str) -> Score:
+    given_for = digest if before.given_for is None else before.given_for
+    return replace(check, given_as=(before.points or 0.0, before.because), given_for=given_for)
 
 
-def open_points(row: Row) -> list[dict[str, Any]]:
+def open_points(row: Row) -> list[Score]:
     """Return the checks whose points a person has yet to give or to confirm."""
     return [check for check in row.checks if _is_open(row, check)]
 
 
-def _is_open(row: Row, check: dict[str, Any]) -> bool:
-    if check.get("manual"):
+def _is_open(row: Row, check: Score) -> bool:
+    if check.manual:
         return is_outlived(row, check)
-    return check["verdict"] in TO_LOOK_AT or check["points"] is None or bool(check.get("needs_review"))
+    return check.verdict in TO_LOOK_AT or check.points is None or check.needs_review
 
 
-def is_outlived(row: Row, check: dict[str, Any]) -> bool:
+def is_outlived(row: Row, check: Score) -> bool:
     """Whether points by hand were given for a file in whose place another one was handed in."""
-    return bool(check.get("manual")) and check.get("given_for", row.digest) != row.digest
+    return check.manual and check.given_for not in (None, row.digest)
 
 
-def _check_as_it_stands(row: Row, check: dict[str, Any], parts: Parts, found: GradebookRecord) -> dict[str, Any]:
-    key = (row.student, row.lesson, check["check"])
-    changed = check | {"part": parts.get(key[1:], check["part"]), "manual": False, "because": ""}
+def _as_recorded(row: Row, check: Score, parts: Parts, found: GradebookRecord) -> Score:
+    """Return a score with its part, and with what the gradebook has recorded of it."""
+    key = (row.student, row.lesson, check.check)
+    changed = replace(check, part=parts.get(key[1:], check.part), manual=False, because="")
     automatic, manual, extra = found.points.get(key, (None, None, None))
     if manual is not None:
-        because = _because(found.comments.get((*key[:2], check["exercise"] or check["check"]), ""), check["check"])
-        points = manual + (extra or 0.0)
-        is_as_before = check.get("given_as") == [points, because]
-        given = {"given_as": [points, because], "given_for": check["given_for"] if is_as_before else row.digest}
-        return changed | given | {"points": points, "manual": True, "because": because}
+        because = _because(found.comments.get((*key[:2], check.exercise or check.check), ""), check.check)
+        given = (manual + (extra or 0.0), because)
+        given_for = check.given_for if check.given_as == given else row.digest
+        return replace(changed, points=given[0], manual=True, because=because, given_as=given, given_for=given_for)
     if row.status == FAILED or key not in found.points:
         return changed
-    if check["verdict"] == NOT_GRADABLE:
-        return changed | {"points": None}
-    return changed | {"points": (automatic or 0.0) + (extra or 0.0)}
+    return replace(changed, points=None if check.verdict == NOT_GRADABLE else (automatic or 0.0) + (extra or 0.0))
 
 
 def _because(comment: str, check: str) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import CORE, FURTHER
 from grader.classroom.base.tables import read_table, require_columns
 from grader.classroom.lesson.master import Check, checks_of, chosen_lessons, lessons_of, master_path, read_notebook
 
 FILE = "counted.csv"
-CORE, FURTHER = "core", "further"
 YES, NO = {"yes", "true", "1", "x", CORE}, {"no", "false", "0", FURTHER}
 Parts = dict[tuple[str, str], str]  # (lesson, check) -> "core" or "further"
 
@@ -23,11 +23,7 @@ def counted_parts(classroom: Path) -> Parts:
         ClassroomError: if `counted.csv` names what there is not; the message lists what there is.
     """
     checks = {lesson: checks_of(read_notebook(master_path(classroom, lesson))) for lesson in lessons_of(classroom)}
-    parts = {
-        (lesson, check.name): FURTHER if check.is_further else CORE
-        for lesson, found in checks.items()
-        for check in found
-    }
+    parts = {(lesson, check.name): check.part for lesson, found in checks.items() for check in found}
     path = classroom / FILE
     if not path.exists():
         return parts

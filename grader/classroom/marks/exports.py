@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.base.row import MISSING, Row
+from grader.classroom.base.row import CORE, FURTHER, MISSING, PASS, Row, Score
 from grader.classroom.base.storage import write_table, write_text
 from grader.classroom.handed_in.roster import CANVAS, Student, read_roster
 from grader.classroom.scoring.comments import three_lines
-from grader.classroom.scoring.scores import PASS
 
 from .by_hand import open_points
-from .report import class_rows, lost_points, said_of
+from .report import class_rows, said_of
 
 CANVAS_FILE = "canvas.csv"
 GRADESCOPE = "gradescope"
@@ -64,7 +63,7 @@ def write_canvas(path: Path, rows: Sequence[Row], roster: Mapping[str, Student])
 
 def _waits(row: Row) -> list[str]:
     """Return the checks of the mark that a person has yet to give points to."""
-    return [str(check["check"]) for check in open_points(row) if check["part"] == "core"]
+    return [check.check for check in open_points(row) if check.part == CORE]
 
 
 def _canvas_mark(row: Row | None) -> str:
@@ -91,24 +90,25 @@ def gradescope_results(row: Row) -> dict[str, Any]:
     }
 
 
-def _test(row: Row, check: Mapping[str, Any]) -> dict[str, Any]:
-    is_lost = lost_points(dict(check))
+def _test(row: Row, check: Score) -> dict[str, Any]:
     test = {
-        "name": f"{check['check']}{' (further)' if check['part'] != 'core' else ''}",
-        "score": check["points"] or 0.0,
-        "max_score": check["maximum"],
-        "status": "failed" if is_lost else "passed",
+        "name": f"{check.check}{' (further)' if check.part == FURTHER else ''}",
+        "score": check.points or 0.0,
+        "max_score": check.maximum,
+        "status": "failed" if check.is_lost else "passed",
         "output": _output(row, check),
         "output_format": "text",
         "visibility": "visible",
     }
-    return test | ({"execution_time": round(check["seconds"], 3)} if check.get("seconds") else {})
+    return test | ({"execution_time": round(check.seconds, 3)} if check.seconds else {})
 
 
-def _output(row: Row, check: Mapping[str, Any]) -> str:
-    if check.get("manual"):
-        return f"points by hand: {check['because']}"
-    if row.status == MISSING or check["verdict"] == PASS:
-        return str(check.get("reason", "")) or "passed"
-    lines = [f"{label:<8}  {text}" for label, text in three_lines(check["verdict"], check.get("exercise", ""), check)]
-    return "\n".join([str(check.get("code") or check["verdict"]), *lines])
+def _output(row: Row, check: Score) -> str:
+    if check.manual:
+        return f"points by hand: {check.because}"
+    if row.status == MISSING:
+        return row.reason
+    if check.verdict == PASS:
+        return "passed"
+    lines = [f"{label:<8}  {text}" for label, text in three_lines(check.verdict, check.exercise, vars(check))]
+    return "\n".join([check.code or check.verdict, *lines])

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from grader.classroom.base.row import FORMAT, MISSING, Row, read_rows
 from grader.classroom.base.storage import one_line, write_table, write_text
 from grader.classroom.handed_in.roster import read_roster, strangers
 from grader.classroom.jobs.surroundings import versions
 from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
+from grader.classroom.scoring.scores import score_of
 
 from .by_hand import is_outlived, open_points, with_gradebook
 from .counted import counted_parts
@@ -38,14 +38,9 @@ NOT_HANDED_IN = "not handed in"
 def write_report(classroom: Path, rows: Iterable[Row]) -> None:
     """Write `grading.json` and `marks.csv`: one row per submission, each file whole or not at all."""
     ordered = sorted(with_gradebook(classroom, rows), key=lambda row: (row.lesson, row.student))
-    report = {"format": FORMAT, "versions": versions(), "submissions": [vars(row) for row in ordered]}
+    report = {"format": FORMAT, "versions": versions(), "submissions": [row.to_json() for row in ordered]}
     write_text(classroom / "grading.json", json.dumps(report, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     write_marks(classroom, ordered)
-
-
-def lost_points(check: dict[str, Any]) -> bool:
-    """Whether a check did not give all its points, or none are given yet."""
-    return check["points"] is None or bool(check["points"] < check["maximum"])
 
 
 def class_rows(classroom: Path) -> list[Row]:
@@ -63,10 +58,10 @@ def said_of(row: Row) -> str:
     """Return the row's reason with what a person decided: points by hand, and a late penalty."""
     said = [row.reason]
     said += [
-        f"{check['check']}: {check['points']:g} of {check['maximum']:g} points by hand ({check['because']})"
+        f"{check.check}: {check.points:g} of {check.maximum:g} points by hand ({check.because})"
         f"{', given before this was handed in: please look at it' if is_outlived(row, check) else ''}"
         for check in row.checks
-        if check.get("manual")
+        if check.manual
     ]
     if row.late_penalty:
         said.append(f"late by {row.late_seconds / 86400:.1f} days: {row.core_penalty:g} points off the mark")
@@ -91,33 +86,25 @@ def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, 
         parts: The part of each check, from `counted_parts`.
 
     Returns:
-        All rows; a student who is not on the roster is told in the reason.
+        All rows; the reason says which students are not on the roster.
     """
     roster = read_roster(classroom)
     outside = set(strangers(rows, roster))
-    told = [
+    found = [
         replace(row, reason=_joined(row.reason, "not on the roster")) if row.student in outside else row for row in rows
     ]
     handed_in = {(row.student, row.lesson) for row in rows}
     known = set(lessons_of(classroom))
     for lesson in sorted({row.lesson for row in rows} & known) if roster else []:
-        checks = [
-            {
-                "check": check.name,
-                "exercise": check.exercise,
-                "part": parts[lesson, check.name],
-                "points": 0.0,
-                "maximum": check.points,
-                "verdict": MISSING,
-                "code": "not_handed_in",
-                "reason": NOT_HANDED_IN,
-                "seconds": 0.0,
-            }
+        scores = [
+            replace(
+                score_of(check, 0.0, MISSING, "not_handed_in", measured=NOT_HANDED_IN), part=parts[lesson, check.name]
+            )
             for check in checks_of(read_notebook(master_path(classroom, lesson)))
         ]
         absent = [student for student in roster if (student, lesson) not in handed_in]
-        told += [Row(student, lesson, MISSING, NOT_HANDED_IN, checks) for student in absent]
-    return sorted(told, key=lambda row: (row.lesson, row.student))
+        found += [Row(student, lesson, MISSING, NOT_HANDED_IN, scores) for student in absent]
+    return sorted(found, key=lambda row: (row.lesson, row.student))
 
 
 def _joined(*texts: str) -> str:

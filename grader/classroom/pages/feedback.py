@@ -19,11 +19,11 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from grader.classroom.base.row import CORE, MANUAL, PASS
 from grader.classroom.gradebook.steps import OURS, ClassroomStep
 from grader.classroom.lesson.master import is_answer, is_graded, nbgrader_metadata
-from grader.classroom.marks.counted import CORE, counted_parts
+from grader.classroom.marks.counted import counted_parts
 from grader.classroom.scoring.comments import AUTOMATIC, three_lines
-from grader.classroom.scoring.scores import MANUAL, PASS
 
 TEMPLATE = "feedback_page.html.j2"
 LONGEST_OUTPUT = 4000  # characters of one output; the rest is in the learner's own notebook

@@ -8,10 +8,9 @@ from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from grader.classroom.base.row import MANUAL, NOT_GRADABLE, PASS, Score
 from grader.classroom.lesson.master import nbgrader_metadata
 from grader.classroom.running.execution import TAMPERED, UNDECIDED
-
-from .scores import MANUAL, NOT_GRADABLE, PASS, Score
 
 FIELDS = (("expected", "expected"), ("measured", "measured"), ("look at ", "look_at"))
 AUTOMATIC = re.compile(r"`\w+`: [\d.]+ of [\d.]+ points \(")  # how a comment begins that no person wrote
@@ -34,12 +33,12 @@ def comment_on(scores: Sequence[Score]) -> str | None:
         if score.verdict in (PASS, MANUAL):
             continue
         if score.verdict in (TAMPERED, UNDECIDED, NOT_GRADABLE):
-            parts.append(f"`{score.check.name}`: no points yet: a person looks at this check")
+            parts.append(f"`{score.check}`: no points yet: a person looks at this check")
             continue
-        points = f"{score.points or 0:g} of {score.check.points:g} points"
+        points = f"{score.points or 0:g} of {score.maximum:g} points"
         lines = [f"    {label}  {getattr(score, name)}" for label, name in FIELDS if getattr(score, name)]
         kind = score.code or score.verdict
-        parts.append("\n".join([f"`{score.check.name}`: {points} ({kind})", "", *lines]))
+        parts.append("\n".join([f"`{score.check}`: {points} ({kind})", "", *lines]))
     return "\n\n".join(parts) or None
 
 
@@ -61,7 +60,7 @@ def three_lines(verdict: str, exercise: str, said: Mapping[str, Any]) -> list[tu
 
 def note_verdicts(notebook: NotebookNode, scores: Sequence[Score], key: str) -> NotebookNode:
     """Write each verdict, with its three lines, into the metadata of its cell, where the feedback page finds it."""
-    known = {score.check.name: score for score in scores}
+    known = {score.check: score for score in scores}
     for cell in notebook.cells:
         score = known.get(str(nbgrader_metadata(cell).get("grade_id", "")))
         if score is not None:
@@ -69,7 +68,7 @@ def note_verdicts(notebook: NotebookNode, scores: Sequence[Score], key: str) -> 
             cell.metadata[key] = {
                 "verdict": score.verdict,
                 "code": score.code,
-                "exercise": score.check.exercise,
+                "exercise": score.exercise,
                 **said,
             }
     return notebook

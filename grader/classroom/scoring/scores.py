@@ -6,11 +6,12 @@ import builtins
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
 
+from grader.classroom.base.row import FAIL, MANUAL, MISSING, NOT_GRADABLE, PARTIAL, PASS, Score
 from grader.classroom.base.storage import one_line
 from grader.classroom.lesson.hidden_tests import has_hidden, safe_message
 from grader.classroom.lesson.master import Check, checks_of, nbgrader_metadata
@@ -31,9 +32,6 @@ from grader.classroom.running.execution import (
 from grader.classroom.sandbox.confinement import WITH_LOOPBACK
 from grader.verdict import PASSED
 
-PASS, FAIL, PARTIAL, MISSING, MANUAL = "pass", "fail", "partial", "missing", "manual"
-NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
-
 PASSED_LINE = re.compile(r"^passed: ", re.MULTILINE)
 COURSE_ERROR = "CheckFailed"
 UNSOLVED_ERRORS = {"NotSolvedYet", "NotImplementedError"}  # of the course's checks, and of nbgrader's stub
@@ -44,42 +42,17 @@ NUMBER = r"[+-]?(?:\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|nan)"
 SCALAR = re.compile(rf"^(?:[\w.]+\()?\s*({NUMBER}|True|False)\s*(?:,[^()]*)?\)?$", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Score:
-    """What one check gave.
+def score_of(check: Check, points: float | None, verdict: str, code: str = "", **said: Any) -> Score:
+    """Return the score of a check.
 
-    Attributes:
+    Args:
         check: The check.
-        points: Points earned, between 0 and the check's own; None where a person gives them.
-        verdict: "pass", "partial", "fail", "error", "timeout", "died", "not_reached", "missing" or "manual"; "tampered"
-            or "undecided" where points are withheld until a person has looked; "not_gradable" where this machine's
-            sandbox cannot run the check.
-        code: The misconception, or the kind of error; "" for a pass.
-        expected: What the check expected.
-        measured: What it measured, or what went wrong.
-        look_at: Where the learner looks next.
-        seconds: How long the check ran.
-        needs_review: Whether the instructor should look at it.
+        points: Points earned; None where a person gives them.
+        verdict: How the check ended.
+        code: The misconception, or the kind of error.
+        said: Any other field of `Score`.
     """
-
-    check: Check
-    points: float | None
-    verdict: str
-    code: str = ""
-    expected: str = ""
-    measured: str = ""
-    look_at: str = ""
-    seconds: float = 0.0
-    needs_review: bool = False
-
-    @property
-    def reason(self) -> str:
-        """The lost points' reason in one line; "" for a pass."""
-        if self.verdict == PASS:
-            return ""
-        said = "; ".join(text for text in (self.measured, self.look_at) if text)
-        kind = self.code or self.verdict
-        return one_line(said if said.startswith(f"{kind}: ") else f"{kind}: {said}" if said else kind)
+    return Score(check.name, check.exercise, check.part, check.points, points, verdict, code, **said)
 
 
 def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequence[str] = ()) -> list[Score]:
@@ -115,25 +88,25 @@ def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequen
             score = _without_hidden(score, str(cell.source))
         if check.exercise in missing and score.verdict != PASS:
             reason = f"the cell of {check.exercise} is not in the submission"
-            score = Score(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
+            score = score_of(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
         scores.append(score)
     return scores
 
 
 def unreadable_scores(notebook: NotebookNode, reason: str) -> list[Score]:
     """Return zeros for a submission that holds no notebook."""
-    return [Score(check, 0.0, MISSING, "unreadable", measured=one_line(reason)) for check in checks_of(notebook)]
+    return [score_of(check, 0.0, MISSING, "unreadable", measured=one_line(reason)) for check in checks_of(notebook)]
 
 
 def _score_check(check: Check, run: CellRun | None, execution: Execution, answer: CellRun | None) -> Score:
     if run is None:
-        return Score(check, 0.0, NOT_REACHED, NOT_REACHED, measured=execution.reason or "the cell was not run")
+        return score_of(check, 0.0, NOT_REACHED, NOT_REACHED, measured=execution.reason or "the cell was not run")
     error = next((output for output in run.outputs if output["output_type"] == "error"), None)
     if run.state == DIED:
-        return Score(check, 0.0, DIED, DIED, measured="the kernel died in this check", seconds=run.seconds)
+        return score_of(check, 0.0, DIED, DIED, measured="the kernel died in this check", seconds=run.seconds)
     if run.state == TIMEOUT:
         reason = execution.reason if execution.end != FINISHED else f"no end after {run.seconds:.0f} s"
-        return Score(
+        return score_of(
             check, 0.0, TIMEOUT, TIMEOUT, measured=reason, look_at=_fault_of(check, answer), seconds=run.seconds
         )
     if error is not None or run.state == ERROR:
@@ -145,7 +118,7 @@ def _score_check(check: Check, run: CellRun | None, execution: Execution, answer
     text = "".join(str(output.get("text", "")) for output in run.outputs if output.get("name") == "stdout")
     if check.announces_pass and not PASSED_LINE.search(text):
         return _no_verdict(check, run)
-    score = Score(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
+    score = score_of(check, check.points, PASS, seconds=run.seconds) if check.announces_pass else _partial(check, run)
     fault = _fault_of_evidence(check, run, execution, score.points) if score.points else ""
     return _withheld(check, run, TAMPERED, fault) if fault else score
 
@@ -171,11 +144,20 @@ def _judged(check: Check, run: CellRun) -> Score:
     if verdict["outcome"] in (TAMPERED, UNDECIDED):
         return _withheld(check, run, str(verdict["outcome"]), str(verdict["measured"]))
     if verdict["code"] == PASSED:
-        return Score(check, check.points, PASS, seconds=run.seconds)
+        return score_of(check, check.points, PASS, seconds=run.seconds)
     expected, measured, look_at = (
         one_line(str(verdict[key]), LONGEST_FIELD) for key in ("expected", "measured", "look_at")
     )
-    return Score(check, 0.0, FAIL, str(verdict["code"]), expected, measured, look_at, run.seconds)
+    return score_of(
+        check,
+        0.0,
+        FAIL,
+        str(verdict["code"]),
+        expected=expected,
+        measured=measured,
+        look_at=look_at,
+        seconds=run.seconds,
+    )
 
 
 def _without_hidden(score: Score, source: str) -> Score:
@@ -194,13 +176,13 @@ def _without_hidden(score: Score, source: str) -> Score:
 def _withheld(check: Check, run: CellRun, verdict: str, reason: str) -> Score:
     """Withhold the points until a person has looked."""
     measured = one_line(reason, LONGEST_FIELD)
-    return Score(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
+    return score_of(check, 0.0, verdict, verdict, measured=measured, seconds=run.seconds, needs_review=True)
 
 
 def _not_gradable(check: Check, level: str) -> Score:
     """Leave the points to a person: the check was not run, since no answer could pass it at this level."""
     measured = f"it needs a loopback, which the sandbox {level} does not have"
-    return Score(check, None, NOT_GRADABLE, NOT_GRADABLE, measured=measured, needs_review=True)
+    return score_of(check, None, NOT_GRADABLE, NOT_GRADABLE, measured=measured, needs_review=True)
 
 
 def _control_earns(check: Check, run: CellRun, points: float) -> bool:
@@ -217,19 +199,29 @@ def _no_verdict(check: Check, run: CellRun) -> Score:
     """A check of the course passes by its line: a cell that was emptied on its way to the kernel earns nothing."""
     measured = "the check ended without a verdict"
     look_at = "code that changes how cells run or print"
-    return Score(check, 0.0, FAIL, "no_verdict", "a verdict", measured, look_at, run.seconds, needs_review=True)
+    return score_of(
+        check,
+        0.0,
+        FAIL,
+        "no_verdict",
+        expected="a verdict",
+        measured=measured,
+        look_at=look_at,
+        seconds=run.seconds,
+        needs_review=True,
+    )
 
 
 def _failed(check: Check, error: dict[str, Any], run: CellRun, answer: CellRun | None) -> Score:
     name, value = str(error.get("ename", "Error")), COLOUR.sub("", str(error.get("evalue", "")))
     if name in UNSOLVED_ERRORS:
-        return Score(check, 0.0, FAIL, "unsolved", measured=f"no answer in {check.exercise}", seconds=run.seconds)
+        return score_of(check, 0.0, FAIL, "unsolved", measured=f"no answer in {check.exercise}", seconds=run.seconds)
     if name == COURSE_ERROR:
         return _course_verdict(check, error, value, run)
     is_assertion = name == "AssertionError"
     measured = one_line(value or "an assertion does not hold" if is_assertion else f"{name}: {value}", LONGEST_FIELD)
     verdict = FAIL if is_assertion else ERROR
-    return Score(check, 0.0, verdict, name, measured=measured, look_at=_fault_of(check, answer), seconds=run.seconds)
+    return score_of(check, 0.0, verdict, name, measured=measured, look_at=_fault_of(check, answer), seconds=run.seconds)
 
 
 def _course_verdict(check: Check, error: dict[str, Any], value: str, run: CellRun) -> Score:
@@ -238,8 +230,15 @@ def _course_verdict(check: Check, error: dict[str, Any], value: str, run: CellRu
     said = {key: _line_after(lines, key) for key in ("expected", "measured", "look at")}
     code = CODE.match(value)
     measured = said["measured"] or one_line(lines[-1] if lines else CODE.sub("", value), LONGEST_FIELD)
-    return Score(
-        check, 0.0, FAIL, code.group(1) if code else "failed", said["expected"], measured, said["look at"], run.seconds
+    return score_of(
+        check,
+        0.0,
+        FAIL,
+        code.group(1) if code else "failed",
+        expected=said["expected"],
+        measured=measured,
+        look_at=said["look at"],
+        seconds=run.seconds,
     )
 
 
@@ -263,17 +262,19 @@ def _partial(check: Check, run: CellRun) -> Score:
     """An instructor's own cell: a number on its last line is its points, no result at all is full marks."""
     results = [output for output in run.outputs if output["output_type"] == "execute_result"]
     if not results:
-        return Score(check, check.points, PASS, seconds=run.seconds)
+        return score_of(check, check.points, PASS, seconds=run.seconds)
     text = str(results[-1].get("data", {}).get("text/plain", ""))
     earned = partial_points(text, check.points)
     if earned is None:
         measured = f"the cell ends in {one_line(text, 80)!r}, which is no number"
         remedy = "the instructor's cell: end it with a built-in float, or with nothing"
-        return Score(check, 0.0, FAIL, "no_number", "", measured, remedy, run.seconds, needs_review=True)
+        return score_of(
+            check, 0.0, FAIL, "no_number", measured=measured, look_at=remedy, seconds=run.seconds, needs_review=True
+        )
     if earned == check.points:
-        return Score(check, earned, PASS, seconds=run.seconds)
+        return score_of(check, earned, PASS, seconds=run.seconds)
     measured = f"the cell gives {earned:g} of {check.points:g} points"
-    return Score(check, earned, PARTIAL, PARTIAL, measured=measured, seconds=run.seconds)
+    return score_of(check, earned, PARTIAL, PARTIAL, measured=measured, seconds=run.seconds)
 
 
 def _manual(check: Check, cell: NotebookNode) -> Score:
@@ -282,8 +283,10 @@ def _manual(check: Check, cell: NotebookNode) -> Score:
 
     points, _ = determine_grade(cell) if nbgrader_metadata(cell).get("grade") else (None, None)
     if points is not None:
-        return Score(check, float(points), MISSING, MISSING, measured="no answer was written")
-    return Score(check, None, MANUAL, MANUAL, measured="a person gives these points, in formgrader", needs_review=True)
+        return score_of(check, float(points), MISSING, MISSING, measured="no answer was written")
+    return score_of(
+        check, None, MANUAL, MANUAL, measured="a person gives these points, in formgrader", needs_review=True
+    )
 
 
 def partial_points(text: str, most: float) -> float | None:

@@ -67,14 +67,14 @@ def test_unreadable_submission_has_a_row_with_the_reason(rows: dict[str, Row], s
     row = rows[student]
     assert (row.status, row.mark_percent) == (UNREADABLE, 0)
     assert reason in row.reason
-    assert all(check["code"] == "unreadable" for check in row.checks)
+    assert all(check.code == "unreadable" for check in row.checks)
 
 
 def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> None:
     check = rows["squared"].checks[0]
-    assert (check["verdict"], check["code"], check["points"], check["maximum"]) == ("fail", "squared", 0, 2)
-    assert (check["expected"], check["measured"]) == ("8", "16")
-    assert check["look_at"] == "the number is squared, not doubled"
+    assert (check.verdict, check.code, check.points, check.maximum) == ("fail", "squared", 0, 2)
+    assert (check.expected, check.measured) == ("8", "16")
+    assert check.look_at == "the number is squared, not doubled"
     assert "check_double  0/2    squared: 16; the number is squared, not doubled" in row_lines(rows["squared"])[1]
 
 
@@ -90,7 +90,7 @@ def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> 
     ],
 )
 def test_each_check_has_a_verdict(rows: dict[str, Row], student: str, verdicts: list[str]) -> None:
-    assert [check["verdict"] for check in rows[student].checks] == verdicts
+    assert [check.verdict for check in rows[student].checks] == verdicts
 
 
 def test_dead_kernel_costs_its_own_points_and_the_rest_runs_in_a_new_one(rows: dict[str, Row]) -> None:
@@ -105,12 +105,12 @@ def test_a_kernel_cannot_kill_what_watches_over_it(rows: dict[str, Row]) -> None
 def test_a_notebook_that_keeps_killing_its_kernel_is_given_up(rows: dict[str, Row]) -> None:
     assert rows["dies_often"].status == STOPPED
     assert rows["dies_often"].reason.count("the kernel died in a cell of the learner's own") == 4
-    assert [check["verdict"] for check in rows["dies_often"].checks] == ["pass", "not_reached", "not_reached"]
+    assert [check.verdict for check in rows["dies_often"].checks] == ["pass", "not_reached", "not_reached"]
 
 
 def test_endless_loop_costs_its_own_points_and_is_named(rows: dict[str, Row]) -> None:
     assert rows["endless"].status == GRADED
-    assert "the cell of triple: it was stopped" in rows["endless"].checks[1]["look_at"]
+    assert "the cell of triple: it was stopped" in rows["endless"].checks[1].look_at
 
 
 def test_instructor_is_told_what_was_assumed(rows: dict[str, Row]) -> None:
@@ -153,7 +153,7 @@ def test_gradebook_holds_the_same_points(graded_room: Room, rows: dict[str, Row]
 def test_withheld_points_wait_for_a_person_in_the_gradebook_and_accuse_nobody(
     graded_room: Room, rows: dict[str, Row]
 ) -> None:
-    assert [check["verdict"] for check in rows["blanks"].checks] == 3 * ["tampered"]
+    assert [check.verdict for check in rows["blanks"].checks] == 3 * ["tampered"]
     assert "check_double: please look at it" in rows["blanks"].reason
     with Gradebook(f"sqlite:///{graded_room[0]}/gradebook.db") as gradebook:
         (notebook,) = gradebook.find_submission(LESSON, "blanks").notebooks

@@ -169,13 +169,13 @@ def expected_points(found: Case, level: str) -> list[float | None]:
 
 def has_its_right_outcome(graded: Graded, found: Case) -> None:
     row = graded.rows[found.name]
-    told = [(check["points"], check["verdict"], check["reason"]) for check in row.checks]
-    assert [check["points"] for check in row.checks] == expected_points(found, graded.level), (told, row.reason)
+    told = [(check.points, check.verdict, check.reason) for check in row.checks]
+    assert [check.points for check in row.checks] == expected_points(found, graded.level), (told, row.reason)
     assert row.status == found.status, (told, row.reason)
     for number, verdict in found.verdicts.items():
-        if row.checks[number - 1]["verdict"] != "not_gradable":
-            assert row.checks[number - 1]["verdict"] == verdict, (told, row.reason)
-    said = "\n".join([row.reason, *(check["reason"] for check in row.checks)])
+        if row.checks[number - 1].verdict != "not_gradable":
+            assert row.checks[number - 1].verdict == verdict, (told, row.reason)
+    said = "\n".join([row.reason, *(check.reason for check in row.checks)])
     assert found.reason in said
     assert not found.silent or row.reason.replace("check_connect: please look at it", "") == ""
     assert row.sandbox == ("" if found.status == UNREADABLE else graded.level)
@@ -207,10 +207,10 @@ def the_gradebook_holds_these_points_and_no_others(graded: Graded) -> None:
             kept = {grade.name: grade for grade in notebook.grades}
             assert set(kept) == set(POINTS)
             for check in row.checks:
-                grade_of = kept[check["check"]]
-                assert grade_of.auto_score == (check["points"] or 0.0), (student, check)
+                grade_of = kept[check.check]
+                assert grade_of.auto_score == (check.points or 0.0), (student, check)
                 assert (grade_of.manual_score, grade_of.extra_credit) == (None, None), student
-                assert grade_of.needs_manual_grade or check["verdict"] != "not_gradable"
+                assert grade_of.needs_manual_grade or check.verdict != "not_gradable"
 
 
 def the_time_of_a_submission_is_the_classrooms_own(graded: Graded) -> None:

@@ -135,7 +135,7 @@ def test_a_judge_that_takes_too_long_leaves_the_points_to_a_person(
     monkeypatch.setattr(judge_process, "START_SECONDS", 0)
     monkeypatch.setattr(judge_process, "VERDICT_SECONDS", 0.05)
     judged = judge_execution(rebuilt({}), observed, SEED)
-    scores = {score.check.name: score for score in score_notebook(rebuilt({}), judged)}
+    scores = {score.check: score for score in score_notebook(rebuilt({}), judged)}
     assert verdicts(scores) == dict.fromkeys(POINTS, "undecided") | {"check_triple": "pass"}
     assert all(score.needs_review and not score.points for score in scores.values() if score.verdict == "undecided")
     monkeypatch.undo()

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from large_class import check_entry, make_awkward, make_rows
+from large_class import make_awkward, make_rows, score_of
 from nbgrader.api import Gradebook
 from small_course import LESSON
 
@@ -45,7 +45,7 @@ def table(path: Path) -> list[dict[str, str]]:
 def row_of(student: str, *passed: str, **more: object) -> Row:
     names = ("check_double", "check_triple", "check_guess")
     return replace(
-        Row(student, LESSON, GRADED, "", [check_entry(name, name in passed, "squared") for name in names]), **more
+        Row(student, LESSON, GRADED, "", [score_of(name, name in passed, "squared") for name in names]), **more
     )
 
 

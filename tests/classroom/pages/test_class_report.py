@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from large_class import check_entry, hand_in_attempts, make_awkward, make_rows
+from large_class import hand_in_attempts, make_awkward, make_rows, score_of
 from small_course import LESSON
 
 from grader.__main__ import main
@@ -34,7 +34,7 @@ def row_with(student: str, double: str, *, core: bool = True) -> Row:
         LESSON,
         GRADED,
         "",
-        [check_entry("check_double", not double, double), check_entry("check_triple", core)],
+        [score_of("check_double", not double, double), score_of("check_triple", core)],
     )
 
 
@@ -110,7 +110,7 @@ def test_page_needs_nothing_from_outside_and_every_plot_has_words_and_a_table() 
 
 def test_text_of_learners_cannot_become_markup() -> None:
     row = row_with("<img src=x onerror=alert(1)>", "squared")
-    row.checks[0]["needs_review"], row.checks[0]["reason"] = True, "<script>alert(1)</script>"
+    row.checks[0] = dataclasses.replace(row.checks[0], needs_review=True, measured="<script>alert(1)</script>")
     page = page_of([row])
     assert "<img" not in page
     assert "<script" not in page

@@ -39,7 +39,7 @@ def test_every_lost_check_has_its_three_lines(graded_room: Room, student: str) -
     page = page_of(graded_room, student)
     lost = re.findall(r"<dl class=\"lost\">(.*?)</dl>", page, re.DOTALL)
     rows = next(row for row in graded_room[1].rows if row.student == student)
-    assert len(lost) == sum(check["points"] < check["maximum"] for check in rows.checks) > 0
+    assert len(lost) == sum(check.points < check.maximum for check in rows.checks) > 0
     assert all(re.findall(r"<dt>(.*?)</dt><dd>.+</dd>", one) == ["expected", "measured", "look at"] for one in lost)
 
 

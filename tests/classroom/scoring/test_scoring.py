@@ -32,7 +32,7 @@ def result(text: str) -> dict[str, Any]:
 def score(check: str, *outputs: dict[str, Any], state: str = "ok") -> Score:
     run = CellRun(PLACES[check], state, 0.1, list(outputs))
     scores = score_notebook(MASTER, Execution({run.index: run}, "died", "the kernel died"))
-    return next(score for score in scores if score.check.name == check)
+    return next(score for score in scores if score.check == check)
 
 
 def test_course_check_passes_by_its_line_alone() -> None:
@@ -125,7 +125,7 @@ AT = next(at for at, cell in enumerate(JUDGED.cells) if cell.metadata.nbgrader.g
 def judged(*outputs: dict[str, Any], **fields: Any) -> Score:
     run = CellRun(AT, "ok", 0.1, list(outputs), **fields)
     scores = score_notebook(JUDGED, Execution({AT: run}))
-    return next(score for score in scores if score.check.name == SIZES)
+    return next(score for score in scores if score.check == SIZES)
 
 
 def verdict_of(outcome: str, code: str) -> dict[str, str]:
@@ -167,9 +167,9 @@ def test_withheld_points_wait_for_a_person(outcome: str) -> None:
 def test_a_control_that_earns_all_points_withholds_them(check: str, control: dict[str, Any], is_tampered: bool) -> None:
     outputs = {"check_double": [stdout("passed: 8\n")], "check_guess": [result("4.0")]}.get(check, [])
     run = CellRun(PLACES[check], "ok", 0.1, outputs, control=control)
-    score = next(s for s in score_notebook(MASTER, Execution({run.index: run})) if s.check.name == check)
+    score = next(s for s in score_notebook(MASTER, Execution({run.index: run})) if s.check == check)
     assert score.verdict == ("tampered" if is_tampered else "pass")
-    assert score.points == (0 if is_tampered else score.check.points)
+    assert score.points == (0 if is_tampered else score.maximum)
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from grader.classroom.base.row import GRADED, MISSING, STOPPED, Row
+from grader.classroom.base.row import CORE, GRADED, MANUAL, MISSING, STOPPED, Row, Score
+from grader.classroom.running.execution import TAMPERED
 from grader.verdict import PASSED, UNRECOGNISED, UNSOLVED
 
 from .attempts import Attempt, is_first_passed, minutes_to_pass
@@ -105,50 +105,50 @@ class LessonFigures:
 def lesson_figures(lesson: str, rows: Sequence[Row], attempts: Attempts) -> LessonFigures:
     """Return the figures of a lesson from all its rows."""
     graded = tuple(row for row in rows if row.status in (GRADED, STOPPED))
-    order: dict[str, dict[str, Any]] = {}
+    order: dict[str, Score] = {}
     for row in rows:
         for check in row.checks:
-            order.setdefault(check["check"], check)
+            order.setdefault(check.check, check)
     checks = tuple(_check_figures(check, graded, attempts) for check in order.values())
     return LessonFigures(lesson, tuple(rows), graded, attempts, checks)
 
 
-def _check_figures(example: Mapping[str, Any], graded: Sequence[Row], attempts: Attempts) -> CheckFigures:
-    name = str(example["check"])
-    pairs = [(row, check) for row in graded for check in row.checks if check["check"] == name and _is_known(check)]
-    failed = [check for _, check in pairs if check["points"] < check["maximum"]]
+def _check_figures(example: Score, graded: Sequence[Row], attempts: Attempts) -> CheckFigures:
+    name = example.check
+    pairs = [(row, check) for row in graded for check in row.checks if check.check == name and _is_known(check)]
+    failed = [check for _, check in pairs if check.is_lost]
     first = [passed for tried in attempts.values() if (passed := is_first_passed(tried, name)) is not None]
     minutes = [taken for tried in attempts.values() if (taken := minutes_to_pass(tried, name)) is not None]
     mistakes = [{a.code for a in tried if a.check == name} - {PASSED, UNSOLVED} for tried in attempts.values()]
     met = Counter(code for codes in mistakes for code in codes)
     return CheckFigures(
         check=name,
-        part=str(example["part"]),
-        maximum=float(example["maximum"]),
+        part=example.part,
+        maximum=example.maximum,
         n=len(pairs),
         passed=len(pairs) - len(failed),
         first_n=len(first),
         first_passed=sum(first),
         minutes=quantile(minutes, 0.5) if minutes else None,
         minutes_n=len(minutes),
-        codes=Counter(str(check.get("code") or check["verdict"]) for check in failed),
+        codes=Counter(check.code or check.verdict for check in failed),
         met=met,
-        item=_item([(row, check) for row, check in pairs if check["maximum"] > 0]),
+        item=_item([(row, check) for row, check in pairs if check.maximum > 0]),
     )
 
 
-def _is_known(check: Mapping[str, Any]) -> bool:
+def _is_known(check: Score) -> bool:
     """Whether its points say something of the answer: withheld and missing points do not."""
-    return check["points"] is not None and (bool(check.get("manual")) or check["verdict"] not in ("tampered", "manual"))
+    return check.points is not None and (check.manual or check.verdict not in (TAMPERED, MANUAL))
 
 
-def _item(pairs: Sequence[tuple[Row, Mapping[str, Any]]]) -> Item | None:
+def _item(pairs: Sequence[tuple[Row, Score]]) -> Item | None:
     """Return how a check goes with the rest of the core points; None below 30 students."""
     if len(pairs) < FEWEST:
         return None
-    earned = [check["points"] / check["maximum"] for _, check in pairs]
-    rest = [row.points("core") - (check["points"] if check["part"] == "core" else 0.0) for row, check in pairs]
-    total = [row.points("core") for row, _ in pairs]
+    earned = [(check.points or 0.0) / check.maximum for _, check in pairs]
+    rest = [row.points(CORE) - ((check.points or 0.0) if check.part == CORE else 0.0) for row, check in pairs]
+    total = [row.points(CORE) for row, _ in pairs]
     r = correlation(earned, rest)
     interval = None if r is None else fisher_interval(r, len(pairs))
     return Item(len(pairs), r, interval, upper_lower_discrimination(earned, total))

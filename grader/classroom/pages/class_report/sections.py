@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from grader.classroom.base.row import FAILED, MISSING, UNREADABLE, Row
+from grader.classroom.base.row import FAILED, MISSING, UNREADABLE, Row, Score
 from grader.classroom.marks.by_hand import is_outlived, open_points
 
 from .analysis import CheckFigures, LessonFigures
@@ -33,13 +32,13 @@ def look_at(row: Row) -> list[tuple[str, str, str, str]]:
     if row.status in (UNREADABLE, FAILED):
         return [(row.student, row.lesson, row.status, row.reason)]
     return [
-        (row.student, row.lesson, f"{check['check']}: {_kind(row, check)}", str(check.get("reason", "")))
+        (row.student, row.lesson, f"{check.check}: {_kind(row, check)}", check.reason)
         for check in open_points(row)
         if row.status != MISSING
     ]
 
 
-def _kind(row: Row, check: dict[str, Any]) -> str:
+def _kind(row: Row, check: Score) -> str:
     if is_outlived(row, check):
         return "points by hand, given before this was handed in"
     words = {
@@ -47,7 +46,7 @@ def _kind(row: Row, check: dict[str, Any]) -> str:
         "not_gradable": "not gradable here",
         "manual": "graded by hand, no points yet",
     }
-    return words.get(check["verdict"], f"{check['verdict']}, to be looked at")
+    return words.get(check.verdict, f"{check.verdict}, to be looked at")
 
 
 def marks(figures: LessonFigures) -> str:
