@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from grader.classroom.gradebook.transactions import OpenGradebook
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("PATH", sysconfig.get_path("scripts"), prepend=os.pathsep)  # nbgrader calls alembic by name
     address = f"sqlite:///{tmp_path}/gradebook.db"
     with Gradebook(address) as book:
         book.add_assignment("lesson")

@@ -11,7 +11,7 @@ from grader.classroom.pages.class_report.statistics import (
     correlation,
     counts_in_bins,
     fisher_interval,
-    quantile,
+    percentile,
     upper_lower_discrimination,
 )
 
@@ -70,7 +70,8 @@ def test_numpy_agrees() -> None:
     for n in (2, 5, 31):
         first, second = [draw.random() for _ in range(n)], [draw.random() for _ in range(n)]
         assert correlation(first, second) == pytest.approx(numpy.corrcoef(first, second)[0, 1])
-        for share in (0.0, 0.25, 0.5, 0.9, 1.0):
-            assert quantile(first, share) == pytest.approx(numpy.quantile(first, share))
+        for percent in (1, 25, 50, 90, 99):
+            assert percentile(first, percent) == pytest.approx(numpy.percentile(first, percent))
+    assert percentile([3.0], 25) == 3.0
     with pytest.raises(ValueError, match="no values"):
-        quantile([], 0.5)
+        percentile([], 50)

@@ -11,7 +11,7 @@ from grader.classroom.running.execution import TAMPERED
 from grader.verdict import PASSED, UNRECOGNISED, UNSOLVED
 
 from .attempts import Attempt, is_first_passed, minutes_to_pass
-from .statistics import FEWEST, correlation, fisher_interval, quantile, upper_lower_discrimination
+from .statistics import FEWEST, correlation, fisher_interval, percentile, upper_lower_discrimination
 
 LARGEST_SHARE_UNRECOGNISED = 0.2
 NO_ANSWER = {UNSOLVED, "missing", "unreadable", "not_reached", "not_handed_in", "not_gradable", "grader_failed"}
@@ -129,7 +129,7 @@ def _check_figures(example: Score, graded: Sequence[Row], attempts: Attempts) ->
         passed=len(pairs) - len(failed),
         first_n=len(first),
         first_passed=sum(first),
-        minutes=quantile(minutes, 0.5) if minutes else None,
+        minutes=percentile(minutes, 50) if minutes else None,
         minutes_n=len(minutes),
         codes=Counter(check.code or check.verdict for check in failed),
         met=met,
@@ -147,7 +147,8 @@ def _item(pairs: Sequence[tuple[Row, Score]]) -> Item | None:
     if len(pairs) < FEWEST:
         return None
     earned = [(check.points or 0.0) / check.maximum for _, check in pairs]
-    rest = [row.points(CORE) - ((check.points or 0.0) if check.part == CORE else 0.0) for row, check in pairs]
+    own = [(check.points or 0.0) if check.part == CORE else 0.0 for _, check in pairs]
+    rest = [round(row.points(CORE) - points, 6) for (row, _), points in zip(pairs, own, strict=True)]
     total = [row.points(CORE) for row, _ in pairs]
     r = correlation(earned, rest)
     interval = None if r is None else fisher_interval(r, len(pairs))

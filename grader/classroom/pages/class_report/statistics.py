@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 FEWEST = 30  # students, below which a correlation says nothing: its interval at r = 0 and n = 30 is -0.36 to 0.36
-NORMAL_95 = 1.959963984540054  # standard deviations on either side that hold 95 % of a normal distribution
+NORMAL_95 = statistics.NormalDist().inv_cdf(0.975)  # standard deviations on either side that hold 95 %
 GROUP_SHARE = 0.27  # of the class, in the upper and in the lower group
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """Return the value below which this share lies, with linear interpolation between neighbours.
+def percentile(values: Sequence[float], percent: int) -> float:
+    """Return the value below which this percentage lies, from 1 to 99, with linear interpolation between neighbours.
 
     Raises:
         ValueError: if there are no values.
-
-    Source: NumPy documentation, numpy.quantile, method "linear".
     """
     if not values:
-        raise ValueError("a quantile of no values")
-    ordered = sorted(values)
-    place = share * (len(ordered) - 1)
-    below = math.floor(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+        raise ValueError("a percentile of no values")
+    return statistics.quantiles([*values, *values[:1]][: max(2, len(values))], n=100, method="inclusive")[percent - 1]
 
 
 def counts_in_bins(values: Sequence[float], bins: int, low: float, high: float) -> list[int]:
@@ -38,17 +33,10 @@ def counts_in_bins(values: Sequence[float], bins: int, low: float, high: float) 
 
 def correlation(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return Pearson's r; None where one of the two does not vary."""
-    n = len(first)
-    if n < 2:
+    try:
+        return max(-1.0, min(1.0, statistics.correlation(first, second)))
+    except statistics.StatisticsError:
         return None
-    first_mean, second_mean = math.fsum(first) / n, math.fsum(second) / n
-    products = math.fsum((a - first_mean) * (b - second_mean) for a, b in zip(first, second, strict=True))
-    squares = [
-        math.fsum((a - mean) ** 2 for a in values) for values, mean in ((first, first_mean), (second, second_mean))
-    ]
-    if min(squares) < 1e-12:
-        return None
-    return max(-1.0, min(1.0, products / math.sqrt(squares[0] * squares[1])))
 
 
 def fisher_interval(r: float, n: int) -> tuple[float, float]:
@@ -88,4 +76,4 @@ def _mean_of_best(item: Sequence[float], total: Sequence[float], seats: int) -> 
     edge = sorted(total, reverse=True)[seats - 1]
     above = [earned for earned, value in zip(item, total, strict=True) if value > edge]
     tied = [earned for earned, value in zip(item, total, strict=True) if value == edge]
-    return (math.fsum(above) + (seats - len(above)) * math.fsum(tied) / len(tied)) / seats
+    return (math.fsum(above) + (seats - len(above)) * statistics.fmean(tied)) / seats

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import jinja2
+
 from grader.classroom.base.errors import ClassroomError
-from grader.classroom.base.row import GRADED, MISSING, STOPPED, Row
-from grader.classroom.base.storage import write_text
+from grader.classroom.base.row import GRADED, STOPPED, Row
+from grader.classroom.base.storage import one_line, write_text
 from grader.classroom.handed_in.roster import read_roster, strangers
 from grader.classroom.marks.report import class_rows
 
-from .analysis import Attempts, LessonFigures, lesson_figures
+from .analysis import Attempts, lesson_figures
 from .attempts import Attempt, read_attempts
-from .check_sections import costs, items, misconceptions
-from .page import NAME, NUMBER, heading, page, paragraph, table
-from .sections import look_at, marks, people, success
+from .blocks import Block, Heading, Paragraph
+from .sections import costs, items, marks, misconceptions, overview, people, success
 
 FILE = "report.html"
+TEMPLATE = "class_report.html.j2"
 
 
 def write_class_report(classroom: Path) -> Path:
@@ -30,7 +31,8 @@ def write_class_report(classroom: Path) -> Path:
     rows = class_rows(classroom)
     if not rows:
         raise ClassroomError(f"{classroom} has no marks yet. Run `python -m grader autograde {classroom}` first.")
-    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), _outside(classroom, rows)))
+    outside = strangers(rows, read_roster(classroom))
+    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), outside))
     return classroom / FILE
 
 
@@ -44,7 +46,7 @@ def attempts_of(classroom: Path, rows: Sequence[Row]) -> dict[str, Attempts]:
     return dict(found)
 
 
-def report_page(rows: Sequence[Row], attempts: dict[str, Attempts], outside: Sequence[str] = ()) -> str:
+def report_page(rows: Sequence[Row], attempts: Mapping[str, Attempts], outside: Sequence[str] = ()) -> str:
     """Return the report of these rows.
 
     Args:
@@ -57,37 +59,17 @@ def report_page(rows: Sequence[Row], attempts: dict[str, Attempts], outside: Seq
         lesson_figures(lesson, [row for row in rows if row.lesson == lesson], attempts.get(lesson, {}))
         for lesson in lessons
     ]
-    parts = [_overview(figures), people(rows)]
+    blocks: list[Block] = [*overview(figures), *people(rows)]
     if outside:
-        parts.append(paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
+        blocks.append(Paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
     for found in figures:
-        shown = (marks, success, items, misconceptions, costs)
-        parts += [heading(2, found.lesson, found.lesson), *(section(found) for section in shown)]
-    return page("Class report", parts)
+        blocks.append(Heading(2, found.lesson, found.lesson))
+        blocks += [block for section in (marks, success, items, misconceptions, costs) for block in section(found)]
+    return _rendered(blocks)
 
 
-def _outside(classroom: Path, rows: Sequence[Row]) -> list[str]:
-    return strangers(rows, read_roster(classroom))
-
-
-def _overview(figures: Sequence[LessonFigures]) -> str:
-    columns = [
-        ("lesson", NAME),
-        ("submissions", NUMBER),
-        ("missing", NUMBER),
-        ("mean mark", NUMBER),
-        ("to look at", NUMBER),
-    ]
-    rows = []
-    for found in figures:
-        handed_in = [row for row in found.rows if row.status != MISSING]
-        mean = sum(row.mark_percent for row in handed_in) / len(handed_in) if handed_in else 0.0
-        waiting = sum(len(look_at(row)) for row in handed_in)
-        rows.append((found.lesson, len(handed_in), found.missing, f"{mean:.1f} %", waiting))
-    links = " · ".join(f'<a href="#{escape(found.lesson, quote=True)}">{escape(found.lesson)}</a>' for found in figures)
-    students = len({row.student for found in figures for row in found.rows})
-    count = f"{students} {'student' if students == 1 else 'students'}"
-    said = paragraph(f"{count}. The marks are in marks.csv; the numbers of this page come from grading.json.")
-    return "\n".join(
-        [said, *([f"<p>Lessons: {links}</p>"] if len(figures) > 1 else []), table("Lessons", columns, rows)]
-    )
+def _rendered(blocks: Sequence[Block]) -> str:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["one_line"] = one_line
+    return environment.get_template(TEMPLATE).render(blocks=blocks)
