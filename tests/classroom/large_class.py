@@ -80,7 +80,7 @@ def make_awkward(rows: list[Row]) -> list[Row]:
 
 
 def hand_in_attempts(classroom: Path, rows: list[Row], seed: int = 3) -> None:
-    """Put a record beside the notebooks of most students."""
+    """Hand in a record with the notebooks of most students."""
     draw = random.Random(seed)
     for row in rows[: len(rows) * 3 // 4]:
         lines = []

@@ -1,1 +1,1 @@
-"""What every other package of the classroom builds on: errors, files, tables, settings, and the rows of the marks."""
+"""The base of all other packages: errors, files, tables, settings, and the rows of the marks."""

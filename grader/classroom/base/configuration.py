@@ -1,4 +1,4 @@
-"""The `nbgrader_config.py` of a classroom, and how it is read."""
+"""Write and read the `nbgrader_config.py` of a classroom."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stops a classroom command, with the remedy in the message."""
+"""Errors that stop a classroom command; each message names the remedy."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ class ClassroomError(Exception):
 
 
 def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomError | None:
-    """Tell errors of the machine, which stop the class, from errors of one submission, which do not.
+    """Return the error that stops the class if the machine is at fault, not one submission.
 
     Args:
-        error: What was raised; its causes are looked at too.
+        error: What was raised; its causes are examined too.
         classroom: The folder, named in the message.
 
     Returns:
         The error to stop with, or None if it concerns one submission only.
     """
     seen: set[int] = set()
-    while error is not None and id(error) not in seen:  # a chain of causes can lead back to its beginning
+    while error is not None and id(error) not in seen:  # a chain of causes can be a loop
         seen.add(id(error))
         if isinstance(error, OSError) and error.errno in FULL_DISK:
             return ClassroomError(
                 f"The disk is full: {classroom} cannot be written. Free some space, then grade again."
             )
         if isinstance(error, TraitError):
-            fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # which object in memory is of no use
+            fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # the object's address helps nobody
             return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")
         if isinstance(error, sqlite3.Error) and "full" in str(error):
             return ClassroomError(
@@ -56,8 +56,8 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
 
 
 @contextlib.contextmanager
-def told_errors(classroom: Path) -> Iterator[None]:
-    """Turn what stops the class inside the block into an error that says what to do; let the rest pass as it is."""
+def explained_errors(classroom: Path) -> Iterator[None]:
+    """Turn errors that stop the class into a `ClassroomError` that says what to do; raise all others unchanged."""
     try:
         yield
     except ClassroomError:

@@ -1,4 +1,4 @@
-"""Dataclasses as plain data that crosses JSON, between processes, machines and versions."""
+"""Convert dataclasses to and from dicts for JSON, which crosses processes, machines and versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FORMAT = 1
 
 
 def plain_fields(value: Any) -> dict[str, Any]:
-    """Return a dataclass's fields, with the format in which they are written; what they hold is left as it is."""
+    """Return a dataclass's fields unconverted, with the number of the format in which they are written."""
     return {"format": FORMAT, **{known.name: getattr(value, known.name) for known in dataclasses.fields(value)}}
 
 
@@ -30,7 +30,7 @@ def known_fields(kind: type, fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a dataclass.
 
     Raises:
-        ValueError: if there are others among them.
+        ValueError: if any of them is unknown.
     """
     unknown = sorted(fields.keys() - {known.name for known in dataclasses.fields(kind)})
     if unknown:

@@ -1,4 +1,4 @@
-"""How far a grading is, and how long the rest may take."""
+"""Report how much of a grading is done and how long the rest may take."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-WINDOW = 30  # submissions: those that ended last tell how long the next ones take
+WINDOW = 30  # submissions: the time left is estimated from those that ended last
 
 
 class Progress:
-    """Counts the submissions that are done."""
+    """Counts finished submissions and estimates the time left."""
 
     def __init__(self, total: int, clock: Callable[[], float] = time.monotonic):
-        """Begin.
+        """Start counting.
 
         Args:
             total: How many submissions there are.

@@ -1,4 +1,4 @@
-"""What grading gave: the score of a check, the row of a submission, and the file that keeps the rows of a class."""
+"""The results of grading: the score of a check, the row of a submission, and the file with the rows of a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOT_GRADABLE = "not_gradable"  # at the sandbox level of this run
 
 @dataclass(frozen=True)
 class Score:
-    """What one check gave for one submission.
+    """The result of one check for one submission.
 
     Attributes:
         check: The check's name.
@@ -62,7 +62,7 @@ class Score:
 
     @property
     def reason(self) -> str:
-        """The lost points' reason in one line; "" for a pass."""
+        """Return why points were lost, in one line; "" for a pass."""
         if self.verdict == PASS:
             return ""
         said = "; ".join(text for text in (self.measured, self.look_at) if text)
@@ -71,7 +71,7 @@ class Score:
 
     @property
     def is_lost(self) -> bool:
-        """Whether it does not give all its points, or none are given yet."""
+        """Return whether points are missing or not yet given."""
         return self.points is None or self.points < self.maximum
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class Row:
         lesson: The lesson's name.
         status: "graded"; "stopped" if the kernel died or the time was over; "unreadable"; "failed" if the grader did;
             "missing" if nothing was handed in.
-        reason: Why, and what the instructor may want to know; "" if there is nothing to say.
+        reason: Why it has this status, and anything else the instructor may want to know; "" if nothing.
         checks: One score per check.
         file: The file that was graded, below `submitted`.
         digest: SHA-256 of its bytes.
@@ -103,9 +103,9 @@ class Row:
         seconds: How long its cells ran.
         feedback: The HTML page, relative to the classroom, or "".
         late_seconds: How long after its due date it came.
-        late_penalty: Points that nbgrader's plugin for late submissions takes from all points of the lesson.
-        sandbox: How the run was kept apart, or "" where that was not recorded.
-        peak_bytes: The most memory that its kernel held, shared pages included, or None where that was not measured.
+        late_penalty: Points that nbgrader's plugin for late submissions takes off the lesson's points.
+        sandbox: Level of the sandbox of its run, or "" if not recorded.
+        peak_bytes: The most memory that its kernel held, shared pages included, or None if not measured.
         reused: Whether the run was kept from an earlier grading.
     """
 
@@ -136,28 +136,28 @@ class Row:
         return cls(**known | {"checks": [Score.from_json(score) for score in entry["checks"]]})
 
     def points(self, part: str) -> float:
-        """Points earned in a part, "core" or "further", before a late penalty."""
+        """Return the points earned in a part, "core" or "further", before a late penalty."""
         return round(float(sum(check.points or 0.0 for check in self.checks if check.part == part)), 6)
 
     def maximum(self, part: str) -> float:
-        """Points that a part has; a check that could not be graded here is left out until a person gives its points."""
+        """Return the points of a part; a check that could not be graded counts once a person gives its points."""
         known = (check for check in self.checks if check.part == part and check.points is not None)
         return round(float(sum(check.maximum for check in known)), 6)
 
     @property
     def core_penalty(self) -> float:
-        """The late penalty's share in the core points: nbgrader takes it from the sum of core and further points."""
+        """Return the core points' share of the late penalty, which nbgrader takes from all points."""
         core, further = self.points("core"), self.points("further")
         return round(self.late_penalty * core / (core + further), 6) if core else 0.0
 
     @property
     def mark_points(self) -> float:
-        """Core points less the late penalty."""
+        """Return the core points less the late penalty."""
         return max(0.0, round(self.points("core") - self.core_penalty, 6))
 
     @property
     def mark_percent(self) -> float:
-        """The mark: core points, less a late penalty, of the core maximum, in percent."""
+        """Return the mark: core points less the late penalty, in percent of the core maximum."""
         return 100 * self.mark_points / self.maximum("core") if self.maximum("core") else 0.0
 
 

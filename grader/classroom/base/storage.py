@@ -1,4 +1,4 @@
-"""Files that are either the old version or the new one, never half of it."""
+"""Write files atomically, lock a classroom, and keep scratch folders that are removed even after a kill."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pathlib import Path
 from .errors import locked_gradebook
 
 SMALL_FILE_BYTES = 2**20
-STATE = ".grading"  # the folder of what a classroom keeps for itself
+STATE = ".grading"  # the folder for a classroom's own records
 PREFIX = "lean-training-"
 LOCK = "lean-training.lock"  # a folder without it is not ours
-PART = ".part"  # how the temporary file ends that becomes a file of the classroom
+PART = ".part"  # suffix of a file that is being written
 STALE_SECONDS = 60
 
 
 def write_text(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Write a file by way of a temporary one beside it."""
+    """Write a file atomically, through a temporary file in the same folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=PART)
     try:
@@ -51,13 +51,13 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def one_line(text: str, limit: int = 300) -> str:
-    """Return text of a learner's as one printable line: no control characters, at most `limit` characters."""
+    """Return untrusted text as one printable line of at most `limit` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
 def require_space(classroom: Path) -> None:
-    """Raise the error of a full disk if there is no room for a further file in the classroom."""
+    """Raise the error of a full disk if the classroom has no room for another file."""
     path = classroom / STATE / "room"
     try:
         write_text(path, " " * SMALL_FILE_BYTES)
@@ -67,7 +67,7 @@ def require_space(classroom: Path) -> None:
 
 @contextlib.contextmanager
 def only_run(classroom: Path) -> Iterator[None]:
-    """Hold the classroom, so that two gradings do not write at once.
+    """Lock the classroom, so that two gradings never write at once.
 
     Raises:
         ClassroomError: if another one holds it.
@@ -84,12 +84,12 @@ def only_run(classroom: Path) -> Iterator[None]:
 
 @functools.cache
 def scratch_folder() -> Path:
-    """Return the folder of this process; it goes when the process ends, or when the next one begins."""
+    """Return the scratch folder of this process, removed when the process ends or, if it is killed, by the next one."""
     remove_stale_folders()
-    # It gets its name when it is locked, so that no other process takes it for one that was left behind.
+    # It is renamed once it is locked, so that no other process mistakes it for a stale one.
     unlocked = Path(tempfile.mkdtemp(prefix=f".{PREFIX}"))
     descriptor = os.open(unlocked / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)  # until the process ends, however it ends
+    fcntl.flock(descriptor, fcntl.LOCK_EX)  # held until the process ends, however it ends
     folder = unlocked.with_name(unlocked.name.removeprefix("."))
     unlocked.rename(folder)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -112,7 +112,7 @@ def remove_stale_folders() -> None:
 
 
 def remove_stale_parts(classroom: Path) -> None:
-    """Remove the halves of files that a killed grading left in a classroom."""
+    """Remove the unfinished files that a killed grading left in a classroom."""
     for pattern in (f".*{PART}", f"source/*/.*{PART}", f".grading/**/.*{PART}"):
         for path in classroom.glob(pattern):
             with contextlib.suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Small tables of an instructor's own, read with tolerance for how spreadsheets write them."""
+"""Read an instructor's tables, whatever separator and encoding the spreadsheet wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Read a CSV file with a header line, separated by commas, semicolons or tabs.
 
     Returns:
-        The column names as they stand, and one dict per line, keyed by them; empty lines are passed over.
+        The column names unchanged, and one dict per line, keyed by them; empty lines are skipped.
 
     Raises:
         ClassroomError: if it cannot be read, or has no header.

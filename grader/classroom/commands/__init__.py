@@ -1,4 +1,4 @@
-"""An instructor's commands."""
+"""The commands of an instructor, and the whole gradings that they run."""
 
 from .command_line import register
 

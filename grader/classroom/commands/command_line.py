@@ -1,4 +1,4 @@
-"""The commands for an instructor: `classroom`, `autograde` and `demo`."""
+"""Define the commands `classroom`, `autograde` and `demo`, and register those of `marks_commands`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grader.classroom.base.errors import ClassroomError, told_errors
+from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.sandbox.confinement import CHOICES
 from grader.command_line import at_least_one
 
@@ -31,7 +31,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     classroom.add_argument(
         "--lessons", nargs="+", default=[], metavar="NN", help='numbers or names, as "02"; default all'
     )
-    classroom.set_defaults(func=_told(run_classroom))
+    classroom.set_defaults(func=_explained(run_classroom))
 
     autograde = subparsers.add_parser(
         "autograde",
@@ -49,13 +49,13 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--scheduler", metavar="ADDRESS", help="run on the workers of this Dask scheduler, e.g. tcp://login:8786"
     )
     autograde.add_argument("--gpu-slots", action="store_true", help="on the cluster, take one slot GPU for each run")
-    autograde.set_defaults(func=_told(run_autograde), interrupted=[GOES_ON])
+    autograde.set_defaults(func=_explained(run_autograde), interrupted=[GOES_ON])
 
     demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
-    demo.set_defaults(func=_told(run_demo))
-    marks_commands.register(subparsers, _told)
+    demo.set_defaults(func=_explained(run_demo))
+    marks_commands.register(subparsers, _explained)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -75,11 +75,11 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-feedback", action="store_true", help="write no HTML pages")
 
 
-def _told(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+def _explained(command: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
     """Turn what stops a class into an error that says what to do."""
 
     def run(args: argparse.Namespace) -> int:
-        with told_errors(args.directory):
+        with explained_errors(args.directory):
             return command(args)
 
     return run
@@ -131,7 +131,7 @@ def run_autograde(args: argparse.Namespace) -> int:
         print("Put each student's notebook into submitted/STUDENT/LESSON/LESSON.ipynb.")
         return 0
     write_class_report(args.directory)
-    print("\n".join(["", *_changes_told(grading.changes), *summary_lines(grading.rows, args.directory)]))
+    print("\n".join(["", *_change_lines(grading.changes), *summary_lines(grading.rows, args.directory)]))
     if grading.kept_line:
         print(grading.kept_line)
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
@@ -168,7 +168,7 @@ def run_demo(args: argparse.Namespace) -> int:
     return run_autograde(args)
 
 
-def _changes_told(changes: list[str]) -> list[str]:
+def _change_lines(changes: list[str]) -> list[str]:
     return ["Changed since the last grading, of the same submissions:", *changes, ""] if changes else []
 
 
@@ -183,7 +183,7 @@ def _printer() -> Callable[[Row, str, list[str]], None]:
         heading = [] if row.lesson == last else [row.lesson]
         last = row.lesson
         head, *more = row_lines(row)
-        told = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
-        print("\n".join([*heading, f"{head}   {progress}", *more, *told]), flush=True)
+        changed = [f"    changed: {line.strip()}" for line in changes]  # at once, since a grading may be interrupted
+        print("\n".join([*heading, f"{head}   {progress}", *more, *changed]), flush=True)
 
     return print_row

@@ -1,4 +1,4 @@
-"""An embedded class of lesson 02: what students hand in, right, wrong and broken."""
+"""Build the embedded class of lesson 02: submissions that are right, wrong or broken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHOWN_LAST = ("plain_baseline", "hard_coded", "copied_from_lesson", "library_sho
 
 
 def make_demo(classroom: Path) -> None:
-    """Make the classroom of the demonstration, afresh, and hand in the class.
+    """Make the classroom of the demonstration from scratch, and hand in its submissions.
 
     Args:
         classroom: A new folder, or an earlier demonstration, which is replaced.
@@ -46,7 +46,7 @@ def make_demo(classroom: Path) -> None:
 
 
 def submissions(classroom: Path) -> dict[str, str]:
-    """Return what each student hands in; the name says what is the matter with it."""
+    """Return what each student hands in; the name says what is wrong with it."""
     release = read_notebook(classroom / "release" / LESSON / f"{LESSON}.ipynb")
     master = read_notebook(master_path(classroom, LESSON))
     solved = copy.deepcopy(release)
@@ -109,7 +109,7 @@ def _with_copied_cells(notebook: NotebookNode) -> NotebookNode:
 
 
 def _from_colab(notebook: NotebookNode) -> NotebookNode:
-    """Drop all metadata, as a service does that has its own."""
+    """Drop all metadata, as a service with metadata of its own does."""
     changed = copy.deepcopy(notebook)
     changed.metadata = nbformat.from_dict({"colab": {"provenance": []}})
     for number, cell in enumerate(changed.cells):

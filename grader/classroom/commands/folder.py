@@ -1,4 +1,4 @@
-"""Make a classroom: a course folder of nbgrader's own kind, where its commands and formgrader work too."""
+"""Make a classroom: a native nbgrader course folder, where nbgrader's commands and formgrader work too."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from grader.classroom.marks.counted import counted_parts
 POINTS = "points.csv"
 POINTS_HEADER = ("lesson", "check", "exercise", "points", "part")
 FOLDERS = ("source", "release", "submitted")
-BUILT = "build"  # git leaves out what lies there, as `make demo` does
+BUILT = "build"  # git ignores this folder; `make demo` writes there
 BuildMaster = Callable[[Path], NotebookNode]
 
 
 def repository() -> Path:
-    """Return the folder that the package lies in: the course's repository, if it was not installed without it."""
+    """Return the folder that contains the package: the course's repository, if it was installed from there."""
     return Path(grader.__file__).resolve().parents[1]
 
 
@@ -85,8 +85,8 @@ def _require_outside(classroom: Path) -> None:
     above = (classroom.resolve(), *classroom.resolve().parents)
     if repository() in above and repository() / BUILT not in above:
         raise ClassroomError(
-            f"{classroom} lies in the course's repository, where a commit would take submissions and the secret of "
-            f"the class along. Name a folder elsewhere: python -m grader classroom {Path.home() / classroom.name}"
+            f"{classroom} is inside the course's repository, where a commit would include submissions and the secret "
+            f"of the class. Name a folder elsewhere: python -m grader classroom {Path.home() / classroom.name}"
         )
 
 
@@ -108,7 +108,7 @@ def bring_up_to_date(classroom: Path, lessons: Sequence[str] = ()) -> Course:
     for lesson in lessons or lessons_of(classroom):
         course.release(lesson)
     write_points(classroom)
-    read_roster(classroom)  # a damaged table stops before the class is graded, not after it
+    read_roster(classroom)  # a damaged table stops the command before the class is graded, not after it
     return course
 
 
@@ -116,7 +116,7 @@ def write_points(classroom: Path) -> None:
     """Write `points.csv`: every check of every lesson, its points, and whether it counts as core or further.
 
     Raises:
-        ClassroomError: if somebody edited it, for that changes no points.
+        ClassroomError: if somebody edited it, since that changes no points.
     """
     parts = counted_parts(classroom)
     rows = []

@@ -1,4 +1,4 @@
-"""Grade every submission of a class: runs side by side, one writer, a row for each."""
+"""Grade every submission of a class: run them in parallel, write from one thread, give each a row."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import nbformat
 
 from grader.classroom.base.configuration import read_configuration
-from grader.classroom.base.errors import ClassroomError, stopping_error, told_errors
+from grader.classroom.base.errors import ClassroomError, explained_errors, stopping_error
 from grader.classroom.base.progress import Progress
 from grader.classroom.base.row import UNREADABLE, Row, read_rows
 from grader.classroom.base.storage import only_run, remove_stale_parts, require_space, write_text
@@ -39,12 +39,12 @@ Say = Callable[[Row, str, list[str]], None]
 
 @dataclass(frozen=True)
 class Grading:
-    """What one call graded.
+    """The result of grading a class.
 
     Attributes:
         rows: One row per submission, by lesson and student.
         left_out: What belongs to no student or no lesson, in `submitted` and in `extensions.csv`.
-        changes: Lines that tell which marks differ from those of the grading before, of submissions that do not.
+        changes: Lines that name each mark that changed although its submission did not.
     """
 
     rows: list[Row]
@@ -53,7 +53,7 @@ class Grading:
 
     @property
     def kept_line(self) -> str:
-        """How many runs were kept from before; "" if none was."""
+        """Return how many runs were reused; "" if none was."""
         runs = [row for row in self.rows if row.status != UNREADABLE]
         kept = sum(row.reused for row in runs)
         return f"{kept} of {len(runs)} runs were kept from before" if kept else ""
@@ -78,9 +78,9 @@ def grade_class(
         runner: Where the notebooks run; this machine if left out.
         jobs: How many submissions run at once on this machine.
         settings: Settings of the step RunCells that replace those of nbgrader_config.py, e.g. `cell_seconds`.
-        is_again: Whether to run all, also what was kept from earlier gradings.
+        is_again: Whether to run everything, even where an earlier grading kept the run.
         with_feedback: Whether to write the HTML pages.
-        say: Called with each row as soon as it stands, how far the grading is, and how the row's marks changed.
+        say: Called with each finished row, the progress of the grading, and how the row's marks changed.
 
     Returns:
         The rows. A submission never raises; it gets a row with its reason.
@@ -91,7 +91,7 @@ def grade_class(
     classroom = classroom.resolve()
     read_configuration(classroom)  # before anything is written there
     runner = runner or here(jobs)
-    with told_errors(classroom), only_run(classroom):
+    with explained_errors(classroom), only_run(classroom):
         remove_stale_parts(classroom)
         course = bring_up_to_date(classroom)
         for name, value in (settings or {}).items():
@@ -104,14 +104,14 @@ def grade_class(
 
 @contextlib.contextmanager
 def _kept_off_the_screen(log: logging.Logger) -> Iterator[None]:
-    """Send what nbgrader's gradebook says of a failed write to the classroom's log; the error itself is told."""
-    said = logging.getLogger("tornado.application")  # the one that nbgrader's gradebook writes to
-    handlers, propagate = said.handlers, said.propagate
-    said.handlers, said.propagate = log.handlers, False
+    """Send nbgrader's messages about failed writes to the classroom's log; the error itself is still raised."""
+    logger = logging.getLogger("tornado.application")  # the one that nbgrader's gradebook writes to
+    handlers, propagate = logger.handlers, logger.propagate
+    logger.handlers, logger.propagate = log.handlers, False
     try:
         yield
     finally:
-        said.handlers, said.propagate = handlers, propagate
+        logger.handlers, logger.propagate = handlers, propagate
 
 
 def _grade(
@@ -120,7 +120,7 @@ def _grade(
     classroom = course.classroom
     submitted = classroom / "submitted"
     earlier = read_rows(classroom)
-    read_extensions(classroom / EXTENSIONS)  # a damaged table stops before the class is graded, not in the middle of it
+    read_extensions(classroom / EXTENSIONS)  # a damaged table stops the command before grading, not in the middle
     classroom_secret(classroom)
     shutil.rmtree(classroom / STAGED, ignore_errors=True)
     submissions = [found for lesson in lessons for found in find_submissions(submitted, lesson)]
@@ -147,14 +147,14 @@ def _grade(
 
 
 def _write(classroom: Path, rows: list[Row], earlier: list[Row], whole_lessons: Sequence[str]) -> None:
-    """Write the report; earlier rows stay, but those replaced, and those of lessons that were graded as a whole."""
+    """Write the report; keep earlier rows, except those replaced and those of lessons graded as a whole."""
     done = {(row.student, row.lesson) for row in rows}
     kept = [row for row in earlier if row.lesson not in whole_lessons and (row.student, row.lesson) not in done]
     write_report(classroom, kept + rows)
 
 
 def _prepared(course: Course, submission: Submission) -> Prepared:
-    """Rebuild one submission, and stage it where nothing else of the learner's lies."""
+    """Rebuild one submission, and stage it in a folder with no other file of the student's."""
     reason = submission.unreadable
     notebook = unreadable_notebook(reason) if reason else notebook_of(submission.cells)
     try:

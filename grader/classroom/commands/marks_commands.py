@@ -1,4 +1,4 @@
-"""The commands for what an instructor reads and decides: `report`, `export`, `roster`, `due`, `override`, `receive`."""
+"""Define the commands `report`, `export`, `roster`, `due`, `receive` and `override`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def register(
-    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], told: Callable[[Command], Command]
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], explained: Callable[[Command], Command]
 ) -> None:
-    """Add the commands to `python -m grader`; `told` turns errors of the machine into what to do."""
+    """Add the commands to `python -m grader`; `explained` turns errors of the machine into what to do."""
     report = subparsers.add_parser("report", help="write the class report, a page to open in a browser")
     export = subparsers.add_parser("export", help="write the marks for Canvas and Gradescope")
     roster = subparsers.add_parser("roster", help="say who is in the class, so that nobody is absent from the marks")
@@ -36,7 +36,7 @@ def register(
         (override, run_override),
     ):
         parser.add_argument("directory", metavar="DIR", type=Path)
-        parser.set_defaults(func=told(command))
+        parser.set_defaults(func=explained(command))
     roster.add_argument("file", metavar="FILE.csv", type=Path, help="a list of students, or Canvas' exported gradebook")
     due.add_argument("lesson", metavar="LESSON", nargs="?", help='number or name, as "02"')
     due.add_argument(
@@ -70,7 +70,7 @@ def run_export(args: argparse.Namespace) -> int:
     print(f"gradescope  {args.directory / GRADESCOPE}/STUDENT/LESSON/results.json")
     for line in left_blank:
         print(f"left blank for Canvas, since a person has to look: {line}")
-    _tell_strangers(args.directory)
+    _report_strangers(args.directory)
     return 0
 
 
@@ -100,7 +100,7 @@ def run_roster(args: argparse.Namespace) -> int:
     for lesson in sorted({row.lesson for row in missing}):
         names = [row.student for row in missing if row.lesson == lesson]
         print(f"{lesson}: {len(names)} handed in nothing: {_listed(names)}")
-    _tell_strangers(args.directory)
+    _report_strangers(args.directory)
     return 0
 
 
@@ -122,7 +122,7 @@ def _name_in_gradebook(url: str, students: dict[str, Student]) -> None:
             book.update_or_create_student(student.student, **{key: text for key, text in known.items() if text})
 
 
-def _tell_strangers(classroom: Path) -> None:
+def _report_strangers(classroom: Path) -> None:
     from grader.classroom.base.row import read_rows
     from grader.classroom.handed_in.roster import by_another_number, read_roster, strangers
 
@@ -144,8 +144,8 @@ def run_due(args: argparse.Namespace) -> int:
     if args.lesson:
         set_due(args.directory, args.lesson, " ".join(args.time))
     for lesson, time in due_times(args.directory).items():
-        told = f"{time:%Y-%m-%d %H:%M} UTC, here {time.astimezone():%Y-%m-%d %H:%M}" if time else NEVER
-        print(f"{lesson}  due {told}")
+        shown = f"{time:%Y-%m-%d %H:%M} UTC, here {time.astimezone():%Y-%m-%d %H:%M}" if time else NEVER
+        print(f"{lesson}  due {shown}")
     print(f"Counts from the next grading on: python -m grader autograde {args.directory}")
     return 0
 

@@ -1,4 +1,4 @@
-"""Points that a person gives by hand, without formgrader: kept in nbgrader's gradebook with the reason."""
+"""Give points by hand, without formgrader: keep them in nbgrader's gradebook with the reason."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from grader.classroom.base.errors import ClassroomError, told_errors
+from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.base.row import Row, read_rows
 from grader.classroom.base.storage import one_line, only_run
 from grader.classroom.gradebook.course import Course, open_course
@@ -30,7 +30,7 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
         because: The reason, which the student reads.
 
     Returns:
-        The submission's row as it stands now.
+        The submission's new row.
 
     Raises:
         ClassroomError: if a name is unknown, the points are out of range, or the gradebook cannot be written.
@@ -48,7 +48,7 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
         if (student, lesson) not in {(row.student, row.lesson) for row in rows}:
             raise ClassroomError(_no_submission(student, lesson, rows))
         course.check_gradebook()
-        with told_errors(classroom):
+        with explained_errors(classroom):
             _give(course, student, lesson, found, points, reason)
         write_report(
             classroom,
@@ -59,7 +59,7 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
 
 
 def _given_now(row: Row, name: str) -> Row:
-    """Return the row without what it remembers of points that this check was given before."""
+    """Return the row without the points that this check was given by hand before."""
     checks = [replace(check, given_as=None) if check.check == name else check for check in row.checks]
     return replace(row, checks=checks)
 
@@ -82,7 +82,7 @@ def _no_submission(student: str, lesson: str, rows: list[Row]) -> str:
 
 
 def _give(course: Course, student: str, lesson: str, check: Check, points: float, reason: str) -> None:
-    """Write points and reason; let the late penalty follow."""
+    """Write points and reason, then update the late penalty."""
     from nbformat.v4 import new_notebook
     from nbgrader.api import Gradebook, MissingEntry
     from nbgrader.preprocessors import AssignLatePenalties

@@ -1,4 +1,4 @@
-"""What the screen shows of a grading."""
+"""Format what a grading prints."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _late_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
 
 
 def _absent_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
-    """Return what the roster says of these lessons: who handed in nothing, and who is not on it."""
+    """Return who on the roster handed in nothing, and who handed in work without being on it."""
     lessons = {row.lesson for row in rows}
     absent = sum(row.status == MISSING and row.lesson in lessons for row in class_rows(classroom))
     outside = strangers(rows, read_roster(classroom))

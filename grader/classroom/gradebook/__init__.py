@@ -1,1 +1,1 @@
-"""nbgrader's gradebook, and the steps and converters that fill it."""
+"""Fill and read nbgrader's gradebook, with the steps that nbgrader's converters run."""

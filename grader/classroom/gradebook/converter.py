@@ -1,4 +1,4 @@
-"""nbgrader's converter for one submission, which hands its scores back."""
+"""Convert one submission as nbgrader does, and hand its scores back."""
 
 from __future__ import annotations
 

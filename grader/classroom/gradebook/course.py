@@ -1,4 +1,4 @@
-"""nbgrader's gradebook and converters, driven for one submission at a time."""
+"""Drive nbgrader's gradebook and converters, one submission at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from sqlalchemy.exc import SAWarning
 
 from grader.classroom.base.configuration import read_configuration
-from grader.classroom.base.errors import ClassroomError, told_errors
+from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.base.storage import STATE, write_text
 from grader.classroom.lesson.master import master_path
 from grader.classroom.running.execution import Execution
@@ -142,7 +142,7 @@ class Course:
         Raises:
             ClassroomError: naming what is wrong in them.
         """
-        with told_errors(self.classroom):
+        with explained_errors(self.classroom):
             AssignLatePenalties(config=self.config, log=self.log).init_plugin()
 
     def _open(self) -> OpenGradebook:
@@ -156,8 +156,8 @@ class Course:
 
     @contextlib.contextmanager
     def _stopping(self) -> Iterator[None]:
-        """Raise errors that stop the class as such; keep a known warning of nbgrader's own queries off the screen."""
-        with told_errors(self.classroom), warnings.catch_warnings():
+        """Raise errors that stop the class as such; suppress a known warning of nbgrader's own queries."""
+        with explained_errors(self.classroom), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Object of type .* not in session", category=SAWarning)
             yield
 
@@ -174,20 +174,20 @@ class Course:
 
 
 def _put_scripts_on_path() -> None:
-    """Let nbgrader find `alembic`, which it calls by name, also where the environment is not activated."""
+    """Let nbgrader find `alembic`, which it calls by name, even if the environment is not activated."""
     if shutil.which("alembic") is None:
         os.environ["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
 
 def _refused(lesson: str, messages: list[str], error: Exception, classroom: Path) -> ClassroomError:
-    said = "\n".join(messages)
-    if "Cannot add or remove cells" in said:
+    text = "\n".join(messages)
+    if "Cannot add or remove cells" in text:
         return ClassroomError(
             f"{lesson}: cells were added or removed in source/{lesson} after grading began, which nbgrader refuses. "
             f"Undo that; or run `nbgrader db assignment remove {lesson} --force` in {classroom}, "
             "which forgets its grades, and grade again."
         )
-    reason = next((line.strip() for line in reversed(said.splitlines()) if "Error" in line), str(error))
+    reason = next((line.strip() for line in reversed(text.splitlines()) if "Error" in line), str(error))
     return ClassroomError(f"{lesson}: nbgrader cannot make the release from source/{lesson}/{lesson}.ipynb: {reason}")
 
 
@@ -210,6 +210,6 @@ def open_course(classroom: Path) -> Course:
     path.parent.mkdir(parents=True, exist_ok=True)
     handler = logging.FileHandler(path, mode="w", delay=True, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is told elsewhere, once
+    handler.handleError = lambda record: None  # type: ignore[method-assign]  # a full disk is reported elsewhere, once
     log.addHandler(handler)
     return Course(classroom.resolve(), config, log)

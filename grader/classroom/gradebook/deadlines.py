@@ -1,4 +1,4 @@
-"""When lessons are due, who may hand in later, and what late work costs."""
+"""Set due dates and extensions, and take points off late work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float, Integer
 
-from grader.classroom.base.errors import ClassroomError, told_errors
+from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.base.storage import only_run
 from grader.classroom.base.tables import read_table, require_columns
 from grader.classroom.handed_in.intake import find_submission, student_folders
@@ -24,7 +24,7 @@ from .course import open_course
 from .steps import ClassroomStep
 
 NEVER = "never"
-FIRST_YEAR = 2000  # an earlier one is a slip of the pen
+FIRST_YEAR = 2000  # an earlier one is a typing error
 EXTENSIONS = "extensions.csv"
 DAY_SECONDS = 86_400
 Resources = dict[str, Any]
@@ -35,7 +35,7 @@ def due_times(classroom: Path) -> dict[str, datetime.datetime | None]:
     from nbgrader.api import Gradebook
 
     url = open_course(classroom).directory("*").db_url
-    with told_errors(classroom), Gradebook(url) as book:
+    with explained_errors(classroom), Gradebook(url) as book:
         times = {found.name: found.duedate for found in book.assignments}
     due = {lesson: times.get(lesson) for lesson in lessons_of(classroom)}
     return {lesson: time and time.replace(tzinfo=datetime.UTC) for lesson, time in due.items()}
@@ -46,11 +46,11 @@ def set_due(classroom: Path, lesson: str, text: str) -> None:
 
     Args:
         classroom: The folder.
-        lesson: The lesson's name or number. `nbgrader db assignment add` would add one that there is not.
+        lesson: The lesson's name or number. Unlike `nbgrader db assignment add`, this adds no lesson.
         text: A day and a time by ISO 8601, UTC where they name no zone; or "never".
 
     Raises:
-        ClassroomError: if there is no such lesson or time, or the gradebook cannot be written.
+        ClassroomError: if the lesson does not exist, the time is invalid, or the gradebook cannot be written.
     """
     from nbgrader.api import Gradebook
 
@@ -59,7 +59,7 @@ def set_due(classroom: Path, lesson: str, text: str) -> None:
     time = None if text.lower() == NEVER else _time(text, lesson)
     with only_run(classroom):
         course.check_gradebook()
-        with told_errors(classroom), Gradebook(course.directory("*").db_url) as book:
+        with explained_errors(classroom), Gradebook(course.directory("*").db_url) as book:
             book.update_or_create_assignment(lesson, duedate=time)
 
 
@@ -68,7 +68,7 @@ def _time(text: str, lesson: str) -> datetime.datetime:
         raise ClassroomError(f'Say on which day and at what time {lesson} is due, as "2026-03-15 17:00", or: {NEVER}.')
     time = parsed_time(text, lesson)
     if time.year < FIRST_YEAR:
-        raise ClassroomError(f"{lesson}: {text!r} lies in the year {time.year}. Write all four digits of the year.")
+        raise ClassroomError(f"{lesson}: {text!r} is in the year {time.year}. Write all four digits of the year.")
     return time
 
 
@@ -90,7 +90,7 @@ class StampReceived(ClassroomStep):
             with Gradebook(names["db_url"]) as gradebook:
                 submission = gradebook.find_submission(lesson, student)
                 submission.timestamp = received
-                # nbgrader cannot add an extension to no due date
+                # without a due date nbgrader cannot add an extension
                 if (folder / EXTENSIONS).exists() and submission.assignment.duedate is not None:
                     submission.extension = find_extension(folder / EXTENSIONS, student, lesson)
                 gradebook.db.commit()
@@ -106,7 +106,7 @@ def read_extensions(path: Path) -> dict[tuple[str, str], datetime.timedelta]:
     """Return what `extensions.csv` grants, by student and lesson: days, for a lesson by name or number.
 
     Raises:
-        ClassroomError: if the table was damaged, names a lesson that there is not, or says two things.
+        ClassroomError: if the table was damaged, names an unknown lesson, or contradicts itself.
     """
     if not path.exists():
         return {}
@@ -131,7 +131,7 @@ def _days(text: str, where: str) -> datetime.timedelta:
     except (ValueError, OverflowError):
         granted = datetime.timedelta(days=-1)
     if granted < datetime.timedelta():
-        raise ClassroomError(f"{where}: {text!r} is no number of days. Write it like 2.")
+        raise ClassroomError(f"{where}: {text!r} is not a number of days. Write it like 2.")
     return granted
 
 

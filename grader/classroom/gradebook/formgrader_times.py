@@ -1,4 +1,4 @@
-"""Lets formgrader show when the classroom received what, so that graded work is listed as graded."""
+"""Show the classroom's own times in formgrader, so that graded work is listed as graded."""
 
 from __future__ import annotations
 

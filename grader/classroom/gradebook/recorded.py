@@ -1,4 +1,4 @@
-"""What nbgrader's gradebook has recorded: points, comments and lateness of a whole classroom."""
+"""Read points, comments and lateness of a whole classroom from nbgrader's gradebook."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grader.classroom.base.configuration import FILE, read_configuration
-from grader.classroom.base.errors import told_errors
+from grader.classroom.base.errors import explained_errors
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -18,7 +18,7 @@ Key = tuple[str, str, str]  # student, lesson, check or exercise
 
 @dataclass(frozen=True)
 class GradebookRecord:
-    """What the gradebook says.
+    """What the gradebook has recorded.
 
     Attributes:
         points: (automatic, manual, extra) points of each check; None where there are none.
@@ -45,7 +45,7 @@ def recorded_in_gradebook(classroom: Path) -> GradebookRecord:
     from sqlalchemy.pool import NullPool
 
     # nbgrader's own Gradebook writes when it is opened, and leaves a connection behind where it cannot
-    with told_errors(classroom), Session(create_engine(url, poolclass=NullPool)) as session:
+    with explained_errors(classroom), Session(create_engine(url, poolclass=NullPool)) as session:
         return GradebookRecord(_points(session), _comments(session), _late(session))
 
 

@@ -1,4 +1,4 @@
-"""The steps that nbgrader's own converters run: rebuild, run, score, and hide what students must not see.
+"""Define the steps that nbgrader's converters run: rebuild, run, score, and hide what students must not see.
 
 A classroom's `nbgrader_config.py` names them, so that nbgrader's commands, formgrader and this package grade alike.
 """
@@ -32,7 +32,7 @@ from grader.classroom.scoring.comments import comment_on, note_verdicts
 from grader.classroom.scoring.scores import score_notebook, unreadable_scores
 from grader.units import MIB
 
-OURS = "lean_training"  # the key of what one step tells the next, in the notebook's metadata and in the resources
+OURS = "lean_training"  # the key of what one step hands to the next, in the notebook's metadata and in the resources
 Resources = dict[str, Any]
 
 
@@ -50,7 +50,7 @@ def notebook_of(cells: tuple[LearnerCell, ...]) -> NotebookNode:
 
 
 def unreadable_notebook(reason: str) -> NotebookNode:
-    """Return the notebook that stands for a submission which holds none."""
+    """Return the notebook that replaces an unreadable submission."""
     return nbformat.v4.new_notebook(metadata={OURS: {"unreadable": reason}})
 
 
@@ -75,7 +75,7 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc]  # nbconvert h
 
 @dataclass(frozen=True)
 class Scored:
-    """What the steps found of one submission.
+    """The result of the steps for one submission.
 
     Attributes:
         execution: What its notebook did.
@@ -114,8 +114,8 @@ class RebuildFromMaster(ClassroomStep):
             stub.metadata[OURS] = {"unreadable": str(reason), "missing": [], "notes": []}
             return stub, resources
         alignment = align(stub, [_learner_cell(cell) for cell in nb.cells])
-        told = {"unreadable": "", "missing": list(alignment.missing), "notes": list(alignment.notes)}
-        alignment.notebook.metadata[OURS] = told
+        noticed = {"unreadable": "", "missing": list(alignment.missing), "notes": list(alignment.notes)}
+        alignment.notebook.metadata[OURS] = noticed
         return alignment.notebook, resources
 
 
@@ -148,9 +148,9 @@ class RunCells(ClassroomStep):
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Run the cells; the run itself goes on to scoring as plain data."""
-        told = nb.metadata.get(OURS, {})
-        if told.get("unreadable"):
-            execution = Execution(end=NOT_RUN, reason=told["unreadable"])
+        noticed = nb.metadata.get(OURS, {})
+        if noticed.get("unreadable"):
+            execution = Execution(end=NOT_RUN, reason=noticed["unreadable"])
         else:
             ready = resources.get("executions", {})
             execution = ready.get(fingerprint(nb)) or self.execute(nb, resources["nbgrader"]["assignment"])
@@ -168,7 +168,7 @@ class RunCells(ClassroomStep):
         return run_job(self.job(nb, lesson))
 
     def job(self, nb: NotebookNode, lesson: str) -> Job:
-        """Return what is to be run for a rebuilt notebook: two that are equal but for our notes make equal jobs."""
+        """Return what is to be run for a rebuilt notebook: two that differ only in our notes make equal jobs."""
         run = copy.copy(nb) if self.run_demonstrations else without_demonstrations(nb)
         run.metadata = nbformat.from_dict({name: value for name, value in nb.metadata.items() if name != OURS})
         return Job(
@@ -213,17 +213,17 @@ class SaveVerdicts(SaveAutoGrades):  # type: ignore[misc]  # nbgrader has no typ
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Score one notebook."""
-        told = nb.metadata.get(OURS, {})
+        noticed = nb.metadata.get(OURS, {})
         execution = resources[OURS]
-        if told.get("unreadable"):
-            scores = unreadable_scores(nb, told["unreadable"])
+        if noticed.get("unreadable"):
+            scores = unreadable_scores(nb, noticed["unreadable"])
         else:
-            scores = score_notebook(nb, execution, told.get("missing", ()))
+            scores = score_notebook(nb, execution, noticed.get("missing", ()))
         self._scores: dict[str, Score] = {score.check: score for score in scores}
         self._points: dict[str, float] = {}
         nb, resources = super().preprocess(note_verdicts(nb, scores, OURS), resources)
-        notes = tuple(told.get("notes", ()))
-        resources[OURS] = Scored(execution, tuple(scores), self._points, told.get("unreadable", ""), notes)
+        notes = tuple(noticed.get("notes", ()))
+        resources[OURS] = Scored(execution, tuple(scores), self._points, noticed.get("unreadable", ""), notes)
         return nb, resources
 
     def _add_score(self, cell: NotebookNode, resources: Resources) -> None:
@@ -253,6 +253,6 @@ class HideHiddenTests(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader h
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
         """Hide them in one notebook."""
-        telling = telling_words(nb.cells)
-        nb.cells = [hide_hidden_tests(cell, telling) for cell in nb.cells]
+        quotes = telling_words(nb.cells)
+        nb.cells = [hide_hidden_tests(cell, quotes) for cell in nb.cells]
         return nb, resources

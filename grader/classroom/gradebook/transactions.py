@@ -1,4 +1,4 @@
-"""nbgrader's gradebook, prepared once for a whole class."""
+"""Open nbgrader's gradebook once for a whole class, with one transaction for each submission."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STEPS_COURSE = "default_course"  # the one that nbgrader's steps open, whatever 
 
 
 class OpenGradebook:
-    """A gradebook that nbgrader's own code uses as it stands, in one transaction for each submission.
+    """A gradebook that nbgrader's own code uses unchanged, in one transaction for each submission.
 
     By itself it opens the gradebook a dozen times for each submission, and each time it looks for every table, compiles
-    every query anew, and waits for the disk at every commit.
+    every query again, and waits for the disk at every commit.
     """
 
     def __init__(self, url: str, course_id: str):

@@ -1,4 +1,4 @@
-"""Rebuild a submission from the master's cells; of the learner's it has the text of answers and own cells only."""
+"""Rebuild a submission from the master's cells, taking only the text of answers and own cells from the learner."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
         if known[index].is_answer and index in matching.chosen:
             rebuilt.source = learner[matching.chosen[index]].source
         elif index in merged:
-            rebuilt.source = f"# exercise: {known[index].grade_id}\n# The answer stands in another exercise's cell."
+            rebuilt.source = f"# exercise: {known[index].grade_id}\n# The answer is in another exercise's cell."
         elif known[index].is_answer:
             missing.append(known[index].grade_id)
         cells += [rebuilt, *extras.get(index, [])]
@@ -75,7 +75,7 @@ def _known_by(cell: NotebookNode) -> MasterCell:
 
 
 def _answered_elsewhere(known: Sequence[MasterCell], learner: Sequence[LearnerCell], matching: Matching) -> set[int]:
-    """Return the exercises whose function stands in the cell of another one; their stub must not replace it."""
+    """Return the exercises answered in the cell of another one, whose stub must not replace the answer."""
     answers = [learner[at].source for index, at in matching.chosen.items() if known[index].is_answer]
     merged = set()
     for index, cell in enumerate(known):
@@ -98,7 +98,7 @@ def _extra_cells(learner: Sequence[LearnerCell], matching: Matching) -> dict[int
 
 
 def _plain(cell: NotebookNode, number: int) -> NotebookNode:
-    """Drop outputs; ids stay the master's, and an own cell gets one that no other has."""
+    """Drop outputs; keep the master's ids, and give each own cell a unique one."""
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     if str(cell.get("id", "")).startswith(OWN):

@@ -1,4 +1,4 @@
-"""Find what each student handed in; never raise for it, never follow a link."""
+"""Find what each student handed in, without raising for any of it and without following links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTEBOOK = ".ipynb"  # also inside a longer name: browsers save NAME.ipynb.txt a
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in for one lesson.
+    """The submission of one student to one lesson.
 
     Attributes:
         student: The student's id: the name of the folder.
@@ -36,7 +36,7 @@ class Submission:
 
 
 def find_submissions(submitted: Path, lesson: str) -> list[Submission]:
-    """Return one submission per student who handed in anything for the lesson, whatever it holds."""
+    """Return one submission per student who handed in anything for the lesson, even an unreadable one."""
     found: dict[str, Submission] = {}
     for folder in student_folders(submitted):
         place = _place(folder, lesson)
@@ -86,7 +86,7 @@ def left_out(submitted: Path, lessons: list[str]) -> list[str]:
 
 
 def _place(folder: Path, lesson: str) -> Path | None:
-    """Return where a student's submission lies: the lesson's folder, or a notebook put beside it by mistake."""
+    """Return the place of a student's submission: the lesson's folder, or a notebook put next to it by mistake."""
     place = folder / lesson
     if place.is_symlink() or place.exists():
         return place

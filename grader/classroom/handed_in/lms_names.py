@@ -1,4 +1,4 @@
-"""Reads student and lesson out of the names that learning management systems give to collected files."""
+"""Parse student and lesson from the names that learning management systems give to collected files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LmsNames(FileNameCollectorPlugin):  # type: ignore[misc]
             if found := pattern.match(name):
                 return _facts(found.groupdict())
         self.log.warning(
-            "%s has no name that is known. Rename it to <student>_<lesson>.ipynb, or set named_regexp.", name
+            "%s has an unknown form of name. Rename it to <student>_<lesson>.ipynb, or set named_regexp.", name
         )
         return None
 

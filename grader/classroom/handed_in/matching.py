@@ -1,4 +1,4 @@
-"""Which cell of a submission is which cell of the master, after metadata was lost, copied or renamed."""
+"""Match the cells of a submission to those of the master, even if metadata was lost, copied or renamed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_COMPARED = 200  # cells
 
 @dataclass(frozen=True)
 class MasterCell:
-    """What a cell of the master is known by.
+    """What identifies a cell of the master.
 
     Attributes:
         grade_id: nbgrader's id, or "".
@@ -37,7 +37,7 @@ class MasterCell:
 
 @dataclass
 class Matching:
-    """Which cell of a submission stands for which cell of the master.
+    """The match between the cells of a submission and those of the master.
 
     Attributes:
         of_learner: For each learner's cell, the index of its master cell; cells that match none are missing.
@@ -64,7 +64,7 @@ def match_cells(master: Sequence[MasterCell], learner: Sequence[LearnerCell]) ->
 
 
 def defines(source: str, function: str) -> bool:
-    """Whether the text defines a function of this name at its top level."""
+    """Return whether the text defines a function of this name at its top level."""
     pattern = rf"^(?:async\s+)?def\s+{re.escape(function)}\s*\(|^{re.escape(function)}\s*="
     return bool(function) and re.search(pattern, source, re.MULTILINE) is not None
 
@@ -75,7 +75,7 @@ def _identity(cell: LearnerCell) -> str:
 
 
 def _is_same_cell(cell: MasterCell, other: LearnerCell) -> bool:
-    """Whether the notebook format's id says so; an answer needs its function too, since ids of copies can collide."""
+    """Return whether the cell ids agree; an answer needs its function too, since ids of copies can collide."""
     if not cell.cell_id or cell.cell_id != other.cell_id:
         return False
     return not cell.is_answer or defines(other.source, cell.grade_id)
@@ -90,7 +90,7 @@ def _claim(
     """Claim every free cell of the learner's that is the same as a cell of the master; the last of several counts."""
     for index, cell in enumerate(master):
         if cell.is_answer and index in matching.chosen:
-            continue  # a further definition of the function is a cell of the learner's own, and runs where it stands
+            continue  # another definition of the function is one of the learner's own cells, and runs in its place
         same = [at for at, other in enumerate(learner) if at not in matching.of_learner and is_same(cell, other)]
         for at in same:
             matching.of_learner[at] = index
@@ -102,7 +102,7 @@ def _claim(
 
 
 def _claim_alike(matching: Matching, master: Sequence[MasterCell], learner: Sequence[LearnerCell]) -> None:
-    """Match what is left by likeness of the text: answers that were renamed, and cells of ours that were edited."""
+    """Match the remaining cells by similarity of text: renamed answers, and cells of ours that were edited."""
     free = [at for at, other in enumerate(learner) if at not in matching.of_learner and other.source.strip()]
     if len(free) > MOST_COMPARED:
         matching.notes.append(f"{len(free)} cells match none of the lesson's; they were not compared by likeness")

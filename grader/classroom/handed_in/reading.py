@@ -1,4 +1,4 @@
-"""From the bytes of a submitted file to its cells, or to the reason why there are none."""
+"""Parse the cells from the bytes of a submitted file, or explain why there are none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LearnerCell:
 
 
 def read_plain_file(path: Path) -> bytes:
-    """Read a file that is a plain file of a fair size; follow no link.
+    """Read a regular file of reasonable size; follow no link.
 
     Raises:
         Unreadable: if it is anything else.

@@ -1,4 +1,4 @@
-"""When a classroom received what: its own record, which no submission can write."""
+"""Record when a classroom received each submission, in a file that no submission can write."""
 
 from __future__ import annotations
 

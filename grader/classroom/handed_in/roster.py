@@ -1,4 +1,4 @@
-"""Who is in the class: the roster, imported from the instructor's own list or from Canvas' gradebook."""
+"""Keep the roster of a class, imported from the instructor's own list or from Canvas' gradebook."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def write_roster(classroom: Path, students: Iterable[Student]) -> None:
 
 
 def with_canvas_ids(students: Mapping[str, Student], before: Mapping[str, Student]) -> dict[str, Student]:
-    """Return students with what Canvas' list said of them before, where the new list says nothing of it."""
+    """Return students with the ids of an earlier Canvas list that the new list leaves out."""
     names = ("canvas_id", "sis_user_id", "sis_login_id", "section")
     return {
         key: replace(one, **{name: getattr(one, name) or getattr(before[key], name) for name in names})
@@ -136,7 +136,7 @@ def _from_canvas(line: Mapping[str, str], id_column: str) -> Student:
 
 
 def _is_student(line: Mapping[str, str]) -> bool:
-    """Whether a line of Canvas' gradebook is a student's: not the points possible, nor the made-up test student."""
+    """Return whether a line of Canvas' gradebook is a student's, not the points possible or the test student."""
     name = line.get("Student", "")
     return bool(name) and "Points Possible" not in name and name not in ("Student, Test", "Test Student")
 

@@ -1,1 +1,1 @@
-"""The runs of a class: described as plain data, kept, and run here or on a cluster."""
+"""Describe the runs of a class as plain data, run them here or on a cluster, and keep them."""

@@ -63,11 +63,11 @@ class Cluster:
         asked = job.sandbox, job.is_unsafe
         if asked not in self._levels:
             bare = json.dumps(dataclasses.replace(job, notebook="", support={}).to_json())
-            told = self._client.run(level_of, bare).values()
-            refusal = next((worker["refused"] for worker in told if "refused" in worker), "")
+            answers = self._client.run(level_of, bare).values()
+            refusal = next((worker["refused"] for worker in answers if "refused" in worker), "")
             if refusal:
                 raise self._fail(refusal)
-            levels = {worker["level"] for worker in told}
+            levels = {worker["level"] for worker in answers}
             self._levels[asked] = levels.pop() if len(levels) == 1 else job.sandbox
         return dataclasses.replace(job, sandbox=self._levels[asked])
 
@@ -99,7 +99,7 @@ class Cluster:
         raise RuntimeError("every worker of the cluster that took this notebook died; grade it on this machine alone")
 
     def stop(self) -> None:
-        """Let nobody wait any longer."""
+        """Fail every run that is still waited for."""
         self._fail("The grading was stopped.")
 
     def _answer(self, text: str) -> str:
@@ -145,22 +145,22 @@ class Cluster:
                 f"No worker of {self._address} offers a GPU slot. Start them with {start} --resources GPU=1."
             )
         try:
-            told = self._client.run(describe, workers=list(workers))
+            answers = self._client.run(describe, workers=list(workers))
         except Exception as error:
             raise ClassroomError(
                 f"The workers of {self._address} cannot grade: {type(error).__name__}: {error}. "
                 "Install this version of the course on them."
             ) from None
-        for worker in told.values():
+        for worker in answers.values():
             refusal = difference(self._facts, worker["facts"], worker["host"])
             if refusal:
                 raise ClassroomError(refusal)
-        return "; ".join(sorted({worker["device"] for worker in told.values()}))
+        return "; ".join(sorted({worker["device"] for worker in answers.values()}))
 
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep tracebacks of a lost connection off the screen: what became of the class is told in one sentence."""
+    """Keep tracebacks of a lost connection off the screen: one sentence reports the failure."""
     levels = {logging.getLogger(name): logging.getLogger(name).level for name in ("distributed", "distributed.client")}
     for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)

@@ -1,4 +1,4 @@
-"""What a worker of a cluster does with one job, and what it must have in common with the machine that grades."""
+"""Run one job on a worker of a cluster, if its versions agree with the machine that grades."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def difference(head: Mapping[str, str], worker: Mapping[str, str], host: str) ->
     different = [name for name in head if head[name] != worker.get(name, "none")]
     if not different:
         return ""
-    told = ", ".join(f"{name} {worker.get(name, 'none')} there, {head[name]} here" for name in different)
+    differences = ", ".join(f"{name} {worker.get(name, 'none')} there, {head[name]} here" for name in different)
     return (
-        f"The worker on {host} is refused: {told}. "
+        f"The worker on {host} is refused: {differences}. "
         "Install the same version of the course and the same packages (constraints.txt) on both, then grade again."
     )

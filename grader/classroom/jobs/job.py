@@ -1,4 +1,4 @@
-"""What is run for one submission, as plain data: the same job runs here, in another process, or on another machine."""
+"""Describe and run the notebook of one submission; the same job runs here or on another machine."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class Job:
         lesson: The lesson's name.
         seed: The lesson's seed in this class; the secret that it is drawn from is not here.
         limits: How long the notebook may run.
-        support: The files that lie beside the notebook: relative name, with "/" between its parts, and content.
+        support: The files next to the notebook: relative name, with "/" between its parts, and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether the kernel is forked from a process that has imported the course's libraries.
         sandbox: The level of the sandbox; "auto" for the best that the machine allows.
         is_unsafe: Whether it may run without a sandbox, where the machine allows none.
-        readable: Folders that a confined kernel may read beside Python and the system.
-        hidden: Folders that it must not see, wherever they lie.
+        readable: Folders that a confined kernel may read in addition to Python and the system.
+        hidden: Folders that it must not see, wherever they are.
     """
 
     notebook: str
@@ -95,7 +95,7 @@ def run_job(job: Job) -> Execution:
         CannotRun: if no kernel started, twice.
         ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
-    runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # where connection files lie
+    runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # for connection files
     execution = run_apart(
         job.notebook,
         job.limits,
@@ -111,7 +111,7 @@ def run_job(job: Job) -> Execution:
 
 
 def read_support(folder: Path) -> dict[str, bytes]:
-    """Return the files of a lesson's folder that lie beside a notebook when it runs: all but notebooks and hidden ones.
+    """Return the files of a lesson's folder that a run gets: all except notebooks and hidden files.
 
     Args:
         folder: The lesson's folder in `source`; one that is not there has no files.

@@ -1,4 +1,4 @@
-"""Runs the submissions of a class side by side, except those whose run is kept."""
+"""Run the submissions of a class in parallel; reuse runs that were kept."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Runner:
 
 
 def here(jobs: int) -> Runner:
-    """Return the runner of this machine, for so many jobs at once."""
+    """Return the runner of this machine, for this many jobs at once."""
     return Runner(run_job, max(1, jobs), local_device(), settle=settle)
 
 
@@ -78,7 +78,7 @@ def run_all(
     runner: Runner,
     results: Results,
 ) -> Iterator[tuple[Prepared, Future[Run]]]:
-    """Run the submissions side by side and yield each when its run ends; only the caller writes to the gradebook.
+    """Run the submissions in parallel and yield each when its run ends; only the caller writes to the gradebook.
 
     A submission is rebuilt shortly before its run, so that a large class needs no more memory than a small one.
     Submissions that are equal once they are rebuilt, as untouched ones are, share one run.
@@ -125,7 +125,7 @@ class _Flights:
         self.running.setdefault(self._run_of(prepared), []).append(prepared)
 
     def ended(self, seconds: float | None) -> Iterator[tuple[Prepared, Future[Run]]]:
-        """Wait for one run to end, for so many seconds at most, and yield the submissions of all that have ended."""
+        """Wait for one run to end, at most `seconds`, and yield the submissions of all that have ended."""
         ended, _ = wait(self.running, seconds, FIRST_COMPLETED)
         submissions = [(prepared, future) for future in ended for prepared in self.running.pop(future)]
         self._by_key = {key: future for key, future in self._by_key.items() if future in self.running}

@@ -1,4 +1,4 @@
-"""Runs that are kept, each under a key made of all that it depends on, so that grading again runs only what changed."""
+"""Keep runs under a key of everything they depend on, so that grading again runs only what changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Results:
     def key(self, job: Job) -> str:
         """Return the key of a job's run: a digest of all that the run depends on.
 
-        Where the classroom lies, which a run must not see, does not matter.
+        The path of the classroom, which a run must not see, does not matter.
         """
         digests = {name: hashlib.sha256(content).digest() for name, content in job.support.items()}
         plain = dataclasses.replace(job, support=digests, hidden=()).to_json()
@@ -62,7 +62,7 @@ class Results:
             return None
 
     def is_from_before(self, key: str) -> bool:
-        """Whether a run was made by an earlier grading."""
+        """Return whether a run was made by an earlier grading."""
         return key not in self._made
 
     def write(self, key: str, execution: Execution) -> None:

@@ -1,4 +1,4 @@
-"""The secret of a classroom, and what a learner's kernel finds in its environment."""
+"""Derive a class's seeds from its secret, and the environment of a learner's kernel."""
 
 from __future__ import annotations
 

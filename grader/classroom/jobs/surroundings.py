@@ -1,4 +1,4 @@
-"""What a run depends on beside its job: the grader, the packages, the device."""
+"""Identify what a run depends on in addition to its job: the grader, the packages, the device."""
 
 from __future__ import annotations
 
@@ -54,6 +54,6 @@ def local_device() -> str:
     """Return what notebooks run on here, "cpu" or the names of the GPUs, without asking PyTorch."""
     if os.environ.get("CUDA_VISIBLE_DEVICES", "all") in ("", "-1") or not Path("/dev/nvidiactl").exists():
         return "cpu"
-    told = (path.read_text() for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")))
-    models = [line.partition(":")[2].strip() for text in told for line in text.splitlines() if "Model:" in line]
+    texts = (path.read_text() for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")))
+    models = [line.partition(":")[2].strip() for text in texts for line in text.splitlines() if "Model:" in line]
     return "cuda " + ", ".join(sorted(set(models))) if models else "cuda"

@@ -1,1 +1,1 @@
-"""Verdicts on what a run emitted, made outside of the kernel."""
+"""Judge what a run emitted, outside the kernel."""

@@ -1,4 +1,4 @@
-"""Whether the peaks that a check claims agree with what was seen from outside while they were measured."""
+"""Compare the peaks that a check claims with the growth of the kernel, as seen from outside."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Claim:
 
     @property
     def largest_growth_bytes(self) -> float:
-        """How far the process may grow during the call for the claim to stand."""
+        """Return how far the process may grow during the call for the claim to be accepted."""
         return self.above_entry_bytes + max(LEAST_SLACK_BYTES, SLACK * self.above_entry_bytes)
 
 
@@ -40,7 +40,7 @@ def claims_fault(claims: Sequence[Claim], steps: Mapping[str, Any] | None) -> tu
         steps: "grown_bytes" and "strays", as seen from outside; None where nothing can be seen.
 
     Returns:
-        Why the claims do not stand, "" if they do; and what was not verified.
+        Why the claims are rejected, "" if they are not; and what was not verified.
     """
     if steps is None:
         return "", [NOT_VERIFIED] * bool(claims)

@@ -1,4 +1,4 @@
-"""The processes that judge: started when one is asked for, kept for the class, killed over what takes too long."""
+"""Run judges as processes: start them on demand, keep them for the class, kill those that take too long."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def borrowed_judge() -> Iterator[Judge]:
 
 @atexit.register
 def close_judges() -> None:
-    """End the judges that stand idle."""
+    """End the idle judges."""
     with _lock:
         judges = list(_idle)
         _idle.clear()

@@ -1,4 +1,4 @@
-"""Verdicts from outside: what a run has emitted goes to a judge, a process of its own without any learner's code."""
+"""Send what a run has emitted to a judge, a process without any learner's code, and note its verdicts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def judge_execution(notebook: NotebookNode, execution: Execution, seed: int) -> 
         seed: Seed of the cases, as the kernel had it.
 
     Returns:
-        The same run with a verdict for each of these checks, told in the cell's outputs, and without observations.
+        The same run with a verdict for each of these checks, shown in the cell's outputs, and without observations.
 
     Raises:
         ClassroomError: if no judge can be started.
@@ -48,22 +48,22 @@ def judge_execution(notebook: NotebookNode, execution: Execution, seed: int) -> 
 def _judged(check: str, run: CellRun, seed: int) -> tuple[CellRun, list[str]]:
     """Return the run of one check with its verdict, and what the instructor may want to know."""
     if len(run.observations) > 1:
-        return _told(run, _tampered(f"{len(run.observations)} observations from one check")), []
+        return _with_verdict(run, _tampered(f"{len(run.observations)} observations from one check")), []
     answer = _ask(check, seed, run.observations[0])
     if "verdict" not in answer:
         verdict = _tampered(answer["malformed"]) if "malformed" in answer else _undecided(answer["failed"])
-        return _told(run, verdict), []
+        return _with_verdict(run, verdict), []
     fault, notes = claims_fault([Claim(**claim) for claim in answer["claims"]], run.steps)
     verdict = {"outcome": "judged", **answer["verdict"]}
     if fault:
         verdict = _tampered(fault)
     elif verdict["code"] == PASSED and _control_passes(check, run, seed):
         verdict = _tampered("the check passes on the untouched exercise as well")
-    return _told(run, verdict), [f"{check}: {note}" for note in notes]
+    return _with_verdict(run, verdict), [f"{check}: {note}" for note in notes]
 
 
 def _control_passes(check: str, run: CellRun, seed: int) -> bool:
-    """Whether the check, asked about the stub, neither failed nor emitted what a judge fails."""
+    """Return whether the check, asked about the stub, neither failed nor emitted what a judge fails."""
     control = run.control
     if control is None or control["state"] != OK:
         return False
@@ -96,8 +96,8 @@ def _undecided(reason: str) -> dict[str, Any]:
     return {"outcome": UNDECIDED, "code": UNDECIDED, "expected": "", "measured": reason, "look_at": ""}
 
 
-def _told(run: CellRun, verdict: Mapping[str, Any]) -> CellRun:
-    """Say the verdict where the observation stood, as a check in a notebook of one's own says it."""
+def _with_verdict(run: CellRun, verdict: Mapping[str, Any]) -> CellRun:
+    """Show the verdict in place of the observation, as the check itself does in a learner's notebook."""
     output: dict[str, Any]
     if verdict["outcome"] in (TAMPERED, UNDECIDED):
         line = "no verdict yet: a person looks at this check\n"
@@ -105,7 +105,7 @@ def _told(run: CellRun, verdict: Mapping[str, Any]) -> CellRun:
     elif verdict["code"] == PASSED:
         output = {"output_type": "stream", "name": "stdout", "text": f"passed: {verdict['measured']}\n"}
     else:
-        said = [f"{name:<10}{verdict[key]}" for name, key in LINES]
+        lines = [f"{name:<10}{verdict[key]}" for name, key in LINES]
         value = f"[{verdict['code']}] {verdict['measured']}"
-        output = {"output_type": "error", "ename": "CheckFailed", "evalue": value, "traceback": said}
+        output = {"output_type": "error", "ename": "CheckFailed", "evalue": value, "traceback": lines}
     return replace(run, outputs=[*run.outputs, output], verdict=dict(verdict))

@@ -1,4 +1,4 @@
-"""What an instructor hides from students: hidden tests, mark schemes, and what a learner's code could tell of them."""
+"""Hide from students what they must not see: hidden tests, mark schemes, and output that quotes them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .master import is_answer, is_graded
 
 HIDDEN = re.compile(r"^[^\n]*BEGIN HIDDEN TESTS.*?(?:END HIDDEN TESTS[^\n]*(?:\n|\Z)|\Z)", re.DOTALL | re.MULTILINE)
 MARK_SCHEME = re.compile(r"^[^\n]*BEGIN MARK SCHEME.*?(?:END MARK SCHEME[^\n]*(?:\n|\Z)|\Z)", re.DOTALL | re.MULTILINE)
-SHORTEST_TELLING = 5  # characters of a word or number that is sought in outputs
+SHORTEST_QUOTE = 5  # characters of a word or number that is searched for in outputs
 NOT_SHOWN = "(not shown: it has a part of a hidden test)"
 
 
 def has_hidden(source: str) -> bool:
-    """Whether a cell has hidden tests."""
+    """Return whether a cell has hidden tests."""
     return HIDDEN.search(source) is not None
 
 
 def safe_message(source: str, message: str) -> str:
-    """Return an assertion's message if it stands in the shown part of a cell with hidden tests.
+    """Return an assertion's message if the visible part of a cell with hidden tests contains it.
 
-    Any other one may have been made by the learner's code, which ran beside the hidden tests.
+    The learner's code, which runs in the same kernel as the hidden tests, may have made up any other message.
     """
     try:
         nodes = list(ast.walk(ast.parse(HIDDEN.sub("", source))))
@@ -41,22 +41,22 @@ def shown_source(source: str) -> str:
 
 
 def telling_words(cells: Iterable[NotebookNode]) -> set[str]:
-    """Return words, numbers and lines that stand in hidden tests alone."""
+    """Return words, numbers and lines that only hidden tests contain."""
     cells = list(cells)
     hidden = "\n".join(text for cell in cells if is_graded(cell) for text in HIDDEN.findall(str(cell.source)))
     shown = "\n".join(shown_source(str(cell.source)) for cell in cells if cell.get("id", "")[:4] != "own-")
     words = {*re.findall(r"\w+", hidden), *(line.strip() for line in hidden.splitlines())}
-    return {word for word in words if len(word) >= SHORTEST_TELLING and word not in shown}
+    return {word for word in words if len(word) >= SHORTEST_QUOTE and word not in shown}
 
 
-def hide_hidden_tests(cell: NotebookNode, telling: Iterable[str] = ()) -> NotebookNode:
-    """Cut hidden tests and mark schemes from a cell of the master, and what would tell of them from its outputs."""
+def hide_hidden_tests(cell: NotebookNode, quotes: Iterable[str] = ()) -> NotebookNode:
+    """Cut hidden tests and mark schemes from a cell of the master, and outputs that quote them."""
     is_check = is_graded(cell) and not is_answer(cell)
     if is_check and has_hidden(str(cell.source)):
-        cell.outputs = []  # whatever ran in this cell knew the hidden tests
+        cell.outputs = []  # whatever ran in this cell could see the hidden tests
     outputs = cell.get("outputs", [])
     for index, output in enumerate(outputs):
-        if any(word in str(output) for word in telling):
+        if any(word in str(output) for word in quotes):
             outputs[index] = nbformat.v4.new_output("stream", name="stdout", text=NOT_SHOWN)
     if is_answer(cell) and not cell.metadata.nbgrader.get("task"):
         return cell

@@ -1,4 +1,4 @@
-"""The master notebook of a lesson in a class: its cells, its checks, its points."""
+"""Read the master notebook of a lesson: its cells, its checks, its points."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Check:
         name: nbgrader's grade_id.
         exercise: The exercise that it belongs to, or "".
         points: The most that it gives.
-        is_further: Whether it stands outside the core mark.
+        is_further: Whether it is outside the core mark.
         announces_pass: Whether a pass prints a line that begins with "passed: ", as the course's own checks do.
         is_manual: Whether a person gives the points.
-        is_judged: Whether its verdict is made outside of the kernel, from what it emits.
-        results: The least and the most results that its cell shows.
+        is_judged: Whether it is judged outside the kernel, from what it emits.
+        results: The fewest and the most results that its cell shows.
         needs_loopback: Whether it runs only where a sandbox has a network of one machine.
     """
 
@@ -54,7 +54,7 @@ class Check:
 
     @property
     def part(self) -> str:
-        """The part of the lesson that it belongs to, unless `counted.csv` says otherwise."""
+        """Return the part of the lesson that it belongs to, unless `counted.csv` says otherwise."""
         return FURTHER if self.is_further else CORE
 
 
@@ -71,7 +71,7 @@ def lessons_of(classroom: Path) -> list[str]:
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """Read a notebook of the classroom's own.
+    """Read a notebook of the classroom.
 
     Raises:
         ClassroomError: if it is no notebook.
@@ -85,7 +85,7 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def read_stub(path: Path) -> NotebookNode:
-    """Return the master with its answers removed; the file is read again only where it has changed.
+    """Return the master with its answers removed; the file is read again only if it has changed.
 
     Raises:
         ClassroomError: if it is no notebook.
@@ -113,13 +113,13 @@ def nbgrader_metadata(cell: NotebookNode) -> dict[str, Any]:
 
 
 def is_answer(cell: NotebookNode) -> bool:
-    """Whether the learner writes in this cell."""
+    """Return whether the learner writes in this cell."""
     metadata = nbgrader_metadata(cell)
     return bool(metadata.get("solution") or metadata.get("task"))
 
 
 def is_graded(cell: NotebookNode) -> bool:
-    """Whether this cell gives points."""
+    """Return whether this cell gives points."""
     metadata = nbgrader_metadata(cell)
     return bool(metadata.get("grade") or metadata.get("task"))
 
@@ -152,12 +152,12 @@ def checks_of(master: NotebookNode) -> list[Check]:
 
 
 def needs_loopback(cell: NotebookNode) -> bool:
-    """Whether a cell needs the network of one machine."""
+    """Return whether a cell needs the network of one machine."""
     return NEEDS_LOOPBACK in cell.metadata.get("tags", [])
 
 
 def is_course_check(cell: NotebookNode) -> bool:
-    """Whether a cell is a check of the course: its identity line, and one call of the function of that name."""
+    """Return whether a cell is a check of the course: its identity line, and one call of the function of that name."""
     line = CHECK_LINE.match(cell.source)
     call = _only_call(cell.source)
     return bool(line and call and isinstance(call.func, ast.Name) and call.func.id == line.group(1))
@@ -192,7 +192,7 @@ def _only_call(source: str) -> ast.Call | None:
 
 
 def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the lessons that are meant: by name, or by number as in "02"; all if none is asked for.
+    """Return the lessons asked for, by name or by number such as "02"; all if none is.
 
     Raises:
         ClassroomError: if one is unknown.
@@ -208,9 +208,9 @@ def chosen_lessons(asked: Sequence[str], known: Sequence[str]) -> list[str]:
 
 
 def shown_results(source: str) -> tuple[int, int]:
-    """Return the least and the most results that a cell of the master shows when it runs to its end.
+    """Return the fewest and the most results that a cell of the master shows when it runs to its end.
 
-    IPython shows the last line; where a learner has set it so, every expression.
+    IPython shows the last line; if a learner has set it so, every expression.
     """
     try:
         statements = ast.parse(source).body

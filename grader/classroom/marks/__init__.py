@@ -1,1 +1,1 @@
-"""The marks of a class: what counts, the rows of the report, and the files for other programs."""
+"""Compute the marks of a class, and write them for people and for other programs."""

@@ -1,4 +1,4 @@
-"""Points that a person gives, put onto the rows of a grading."""
+"""Put points that a person gave, and late penalties, onto the rows of a grading."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_gradebook(classroom: Path, rows: Iterable[Row]) -> list[Row]:
     """Return the rows with the parts of `counted.csv`, and with manual grades and penalties of the gradebook.
 
     Raises:
-        ClassroomError: if `counted.csv` names what there is not, or the gradebook cannot be read.
+        ClassroomError: if `counted.csv` names an unknown lesson or check, or the gradebook cannot be read.
     """
     parts = counted_parts(classroom)
     found = recorded_in_gradebook(classroom)
@@ -65,7 +65,7 @@ def _is_open(row: Row, check: Score) -> bool:
 
 
 def is_outlived(row: Row, check: Score) -> bool:
-    """Whether points by hand were given for a file in whose place another one was handed in."""
+    """Return whether points by hand were given for a file that another one has replaced."""
     return check.manual and check.given_for not in (None, row.digest)
 
 

@@ -1,4 +1,4 @@
-"""Which checks make up the mark: the core ones, or what the instructor chose in `counted.csv`."""
+"""Decide which checks make up the mark: the core ones, or those chosen in `counted.csv`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Parts = dict[tuple[str, str], str]  # (lesson, check) -> "core" or "further"
 
 
 def counted_parts(classroom: Path) -> Parts:
-    """Return the part of every check of a classroom: core ones make the mark, further ones stand beside it.
+    """Return the part of every check of a classroom: core ones make the mark, further ones do not.
 
     A check that does not count is a further one, and a further one that counts is core, in all that is written.
 
     Raises:
-        ClassroomError: if `counted.csv` names what there is not; the message lists what there is.
+        ClassroomError: if `counted.csv` names an unknown lesson or check; the message lists the known ones.
     """
     checks = {lesson: checks_of(read_notebook(master_path(classroom, lesson))) for lesson in lessons_of(classroom)}
     parts = {(lesson, check.name): check.part for lesson, found in checks.items() for check in found}

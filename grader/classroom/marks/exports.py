@@ -1,4 +1,4 @@
-"""Marks in the forms that other programs read: Canvas' gradebook import, and Gradescope's results."""
+"""Export marks for other programs: Canvas' gradebook import, and Gradescope's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files of the marks: `grading.json`, and `marks.csv` with the students of the roster who handed in nothing."""
+"""Write `grading.json` and `marks.csv`, with a row for each student of the roster who handed in nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEADER = (
     "reason",
 )
 LONGEST_REASON = 700
-FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of one
+FORMULA = ("=", "+", "-", "@")  # prefixes that a spreadsheet reads as a formula
 NOT_HANDED_IN = "not handed in"
 
 
@@ -72,7 +72,7 @@ def _marks_row(row: Row) -> tuple[object, ...]:
     core = (f"{row.points('core'):g}", f"{row.maximum('core'):g}", f"{row.mark_percent:.1f}")
     further = (f"{row.points('further'):g}", f"{row.maximum('further'):g}")
     person = (f"{row.core_penalty:g}", len(open_points(row)))
-    reason = said_of(row)  # it may begin with the name of a file that a learner chose
+    reason = said_of(row)  # it may begin with a file name that a learner chose
     reason = f"'{reason}" if reason.startswith(FORMULA) else reason
     return (row.student, row.lesson, *core, *further, *person, row.status, reason)
 

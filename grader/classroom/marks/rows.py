@@ -1,4 +1,4 @@
-"""From what the steps found to one submission's row."""
+"""Build the row of a submission from what the steps found, and compare it with the row before."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _in_gradebook(score: Score, final: Mapping[str, float]) -> Score:
 
 
 def changed_marks(earlier: Sequence[Row], row: Row) -> list[str]:
-    """Return the lines that tell how a submission's points changed; none if they did not, or it was handed in anew.
+    """Return lines on how the points of an unchanged submission changed; none if they did not.
 
     Args:
         earlier: The rows of the grading before.

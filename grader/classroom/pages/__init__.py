@@ -1,1 +1,1 @@
-"""The pages that people read: the feedback for a student, and the report on the class."""
+"""Write the pages that people read: the feedback for a student, and the report on the class."""

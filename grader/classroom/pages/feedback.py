@@ -1,4 +1,4 @@
-"""The feedback page of one submission: the mark, each lost check in three lines, the answers, nothing from outside."""
+"""Write the feedback page of a submission: the mark, three lines for each lost check, and the answers."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ Resources = dict[str, Any]
 
 
 class TellMark(ClassroomStep):
-    """Collect what the page says first: the mark, and every check with its points and its three lines."""
+    """Collect what the page shows first: the mark, and every check with its points and its three lines."""
 
     def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
-        """Put the mark and the checks of one notebook beside it."""
+        """Put the mark and the checks of one notebook into the resources."""
         names = resources["nbgrader"]
         parts = counted_parts(self.folder())
         checks = [
-            _told(cell, parts.get((names["assignment"], cell.metadata.nbgrader["grade_id"]), CORE))
+            _check_entry(cell, parts.get((names["assignment"], cell.metadata.nbgrader["grade_id"]), CORE))
             for cell in nb.cells
             if is_graded(cell)
         ]
@@ -66,11 +66,11 @@ class TellMark(ClassroomStep):
         return nb, resources
 
 
-def _told(cell: NotebookNode, part: str) -> dict[str, Any]:
-    metadata, said = nbgrader_metadata(cell), dict(cell.metadata.get(OURS, {}))
+def _check_entry(cell: NotebookNode, part: str) -> dict[str, Any]:
+    metadata, noted = nbgrader_metadata(cell), dict(cell.metadata.get(OURS, {}))
     points, maximum = float(metadata.get("score") or 0.0), float(metadata.get("points") or 0.0)
-    verdict = str(said.get("verdict", ""))
-    exercise = str(said.get("exercise", ""))
+    verdict = str(noted.get("verdict", ""))
+    exercise = str(noted.get("exercise", ""))
     return {
         "name": str(metadata["grade_id"]),
         "exercise": exercise,
@@ -79,7 +79,7 @@ def _told(cell: NotebookNode, part: str) -> dict[str, Any]:
         "maximum": maximum,
         "is_lost": points < maximum,
         "word": "full points" if points >= maximum else WORDS.get(verdict, verdict),
-        "lines": three_lines(verdict, exercise, said) if points < maximum and verdict not in (PASS, MANUAL) else [],
+        "lines": three_lines(verdict, exercise, noted) if points < maximum and verdict not in (PASS, MANUAL) else [],
     }
 
 
@@ -94,7 +94,7 @@ class FeedbackExporter(Exporter):  # type: ignore[misc]  # nbconvert has no type
     ) -> tuple[str, Resources]:
         """Run the steps and render one notebook."""
         notebook, resources = super().from_notebook_node(nb, resources, **kw)
-        told = resources.get(OURS, {"checks": [], "late_penalty": 0.0})
+        marks = resources.get(OURS, {"checks": [], "late_penalty": 0.0})
         page = (
             _environment()
             .get_template(TEMPLATE)
@@ -102,10 +102,10 @@ class FeedbackExporter(Exporter):  # type: ignore[misc]  # nbconvert has no type
                 title=_title(notebook, resources),
                 student=resources.get("nbgrader", {}).get("student", ""),
                 noticed=notebook.metadata.get(OURS, {}),
-                sums=_sums(told),
+                sums=_sums(marks),
                 cells=[_cell(cell) for cell in notebook.cells],
                 code_style=CODE_STYLE,
-                **told,
+                **marks,
             )
         )
         return page, resources
@@ -142,18 +142,18 @@ def _title(notebook: NotebookNode, resources: Resources) -> str:
     return next((line.removeprefix("# ").strip() for line in lines if line.startswith("# ")), name)
 
 
-def _sums(told: Mapping[str, Any]) -> dict[str, float]:
+def _sums(marks: Mapping[str, Any]) -> dict[str, float]:
     """Return the points of both parts; the late penalty is shared between them as in the marks."""
-    core = sum(check["points"] for check in told["checks"] if check["part"] == CORE)
-    both = sum(check["points"] for check in told["checks"])
-    penalty = told["late_penalty"] * core / both if both else 0.0
-    most = sum(check["maximum"] for check in told["checks"] if check["part"] == CORE)
+    core = sum(check["points"] for check in marks["checks"] if check["part"] == CORE)
+    both = sum(check["points"] for check in marks["checks"])
+    penalty = marks["late_penalty"] * core / both if both else 0.0
+    most = sum(check["maximum"] for check in marks["checks"] if check["part"] == CORE)
     return {
         "core": core - penalty,
         "core_maximum": most,
         "percent": 100 * (core - penalty) / most if most else 0.0,
         "further": both - core,
-        "further_maximum": sum(check["maximum"] for check in told["checks"]) - most,
+        "further_maximum": sum(check["maximum"] for check in marks["checks"]) - most,
         "penalty": penalty,
     }
 

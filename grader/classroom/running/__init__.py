@@ -1,1 +1,1 @@
-"""Runs one notebook in processes of its own, and reports what its cells did."""
+"""Run one notebook in processes of its own, and report what its cells did."""

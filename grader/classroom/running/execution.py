@@ -1,4 +1,4 @@
-"""What running a notebook gave, as plain data, and how one submission is run apart from the grader."""
+"""Describe a run of a notebook as plain data: its limits, its cells, and how it ended."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CHANGED = "changed"  # the kernel no longer runs what it is sent
 TAMPERED, UNDECIDED = "tampered", "undecided"  # verdicts that a person has to look at
 FINISHED = "finished"
 CPU_FACTOR = 4  # of processes that compute side by side, and of a kernel that begins again
-NOT_RUN = "not_run"
+NOT_RUN = "not_run"  # there was no notebook
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How long a submission may run.
+    """The limits of a submission's run.
 
     Attributes:
         cell_seconds: Limit of one cell.
@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class CellRun:
-    """What one code cell did.
+    """The run of one code cell.
 
     Attributes:
         index: Its place in the notebook.
@@ -71,7 +71,7 @@ class CellRun:
 
 @dataclass(frozen=True)
 class Execution:
-    """What a notebook did: the only thing that scoring sees of a run.
+    """The run of a notebook: all that scoring sees of it.
 
     Attributes:
         cells: The code cells that were reached, by their place in the notebook.

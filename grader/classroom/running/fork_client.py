@@ -1,4 +1,4 @@
-"""The client's side of a fork server: start one, and start processes from it."""
+"""Start fork servers, and start processes from them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROVISIONER = "lean-training-fork"
 PROVISIONER_VARIABLE = "JUPYTER_DEFAULT_PROVISIONER_NAME"
 SERVER_VARIABLE = "LEAN_TRAINING_FORK_SERVER"
 CONFINEMENT_VARIABLE = "LEAN_TRAINING_CONFINEMENT"
-# What a learner's notebook imports, and nothing that judges it.
+# What a learner's notebook imports, and nothing that judges.
 KERNEL_MODULES = (
     "ipykernel.kernelapp",
     "ipykernel.ipkernel",
@@ -75,7 +75,7 @@ class ForkServer:
         command = [sys.executable, "-P", "-m", "grader.classroom.running.fork_server", self.path, *modules]
         package = str(Path(__file__).resolve().parents[3])
         paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)
-        # What stands in this environment stands in the memory of every process that is forked.
+        # The memory of every forked process holds this environment.
         environment = plain_variables(os.environ) | MAPPED_ALLOCATIONS | {"PYTHONPATH": paths}
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
@@ -99,7 +99,7 @@ class ForkServer:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the server still runs."""
+        """Return whether the server still runs."""
         return self._process.poll() is None
 
     def close(self) -> None:
@@ -167,7 +167,7 @@ class ForkedProcess:
             raise ForkServerError(f"the fork server at {server} does not answer: {error}") from error
 
     def _learn_pid(self) -> int:
-        while True:  # the process may be ready before the server has told its number
+        while True:  # the process may be ready before the server has sent its number
             message = self._next_message()
             self._take(message)
             if "pid" in message:
@@ -254,7 +254,7 @@ _starting = threading.Lock()
 
 
 def can_fork() -> bool:
-    """Whether kernels are forked here by default: on Linux without an NVIDIA GPU.
+    """Return whether kernels are forked here by default: on Linux without an NVIDIA GPU.
 
     A process that has spoken to CUDA must not be forked, and no run on a GPU has shown yet that the server has not.
     """

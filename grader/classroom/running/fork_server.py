@@ -1,4 +1,4 @@
-"""A process that has imported what its children need, and forks one of them whenever it is asked.
+"""Import what child processes need once, then fork one of them for every request.
 
 `python -m grader.classroom.running.fork_server SOCKET MODULE...` imports the modules and listens at the socket. A
 client sends one line of JSON and three or more descriptors; the child calls a function with them as stdin, stdout,
@@ -33,7 +33,7 @@ from grader.classroom.sandbox.guarding import confine_next_process, start_warden
 
 LARGEST_REQUEST = 2**20
 FREE_DESCRIPTORS = 64  # above all that a caller hands over
-MOST_DESCRIPTORS = 8  # stdin, stdout, stderr, and what a caller hands over beside them
+MOST_DESCRIPTORS = 8  # stdin, stdout, stderr, and what else a caller hands over
 # Set before any import, so that no library starts a thread: a parallel region that ran here would hang every child.
 QUIET_LIBRARIES = {
     "OMP_NUM_THREADS": "1",
@@ -71,7 +71,7 @@ def serve(listener: socket.socket) -> None:
 
 
 def _answer(listener: socket.socket, selector: selectors.BaseSelector, children: dict[int, Child]) -> None:
-    """Fork a child for one request. A client that hangs up, or asks for nonsense, costs nobody else anything."""
+    """Fork a child for one request. A client that hangs up or sends nonsense affects no other client."""
     connection, _ = listener.accept()
     connection.settimeout(5)
     try:
@@ -80,7 +80,7 @@ def _answer(listener: socket.socket, selector: selectors.BaseSelector, children:
         connection.close()
         return
     _require_one_thread()
-    gc.freeze()  # what stands now stays shared with the child
+    gc.freeze()  # what exists now stays shared with the child
     pid = os.fork()
     if pid == 0:
         _become(request, descriptors, connection)
@@ -191,7 +191,7 @@ def _tell(connection: socket.socket, message: Mapping[str, Any]) -> None:
 
 
 def _report_end(child: Child, process: int, selector: selectors.BaseSelector) -> None:
-    """Kill what the child left in its process group, reap it, and tell the client."""
+    """Kill what the child left in its process group, reap it, and report its end to the client."""
     _kill_group(child)  # before its number is free for another process
     _, status = os.waitpid(child.pid, 0)
     selector.unregister(process)

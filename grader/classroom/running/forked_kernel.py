@@ -1,4 +1,4 @@
-"""What a forked process does to become an IPython kernel. It runs beside a learner's code, in the fork."""
+"""Turn a forked process into an IPython kernel; this module shares that process with a learner's code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run_kernel(arguments: list[str], *, ready: Callable[[], None]) -> None:
 
 
 def _import_from_folder() -> None:
-    """Let modules beside the notebook be imported, as in any kernel; the server's own path has no such place."""
+    """Make modules next to the notebook importable, as in any kernel; the server's own path lacks that folder."""
     packages = (at for at, path in enumerate(sys.path) if os.path.basename(path) in PACKAGES)
     if "" not in sys.path:
         sys.path.insert(next(packages, len(sys.path)), "")

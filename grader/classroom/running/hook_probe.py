@@ -1,4 +1,4 @@
-"""Looks in a kernel for what stands between a cell and its result, and does not come from a library.
+"""Find in a kernel the code between a cell and its result that comes from no library.
 
 The text of this file is sent to the kernel and run there, before the first cell and after the last. It imports nothing
 of this project. What it finds costs nothing: a learner may have reasons, and code that wants to hide can lie to it.
@@ -45,7 +45,7 @@ def foreign_hooks(shell: Any) -> dict[str, str]:
 
 
 def _own_files() -> list[str]:
-    """Return the files of imported modules that lie beside the notebook."""
+    """Return the files of imported modules that are next to the notebook."""
     paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
     return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
 
@@ -79,7 +79,7 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the functions of this project's modules, and what stands in for those beside the notebook."""
+    """Yield the functions of this project's modules, and what replaces those of modules next to the notebook."""
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".")[0] == "grader":
             for name, value in list(vars(module).items()):
@@ -89,7 +89,7 @@ def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield the functions of a module that lies beside the notebook, where other code stands in their place."""
+    """Yield the functions of a module next to the notebook that other code replaces."""
     for name, value in list(vars(module).items()):
         for found in (value, shell.user_ns.get(name)):
             code = getattr(found, "__code__", None)
@@ -98,7 +98,7 @@ def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator
 
 
 def _named(path: str) -> Any:
-    """Return what a dotted name stands for, without importing anything."""
+    """Return the object of a dotted name, without importing anything."""
     module, *names = path.split(".")
     found: Any = sys.modules.get(module)
     for name in names:

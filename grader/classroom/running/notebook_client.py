@@ -1,4 +1,4 @@
-"""A notebook client that keeps outputs within caps, takes observations out of them, and says how each cell ended."""
+"""Run the cells of a notebook: cap their outputs, take observations out of them, and report how each cell ended."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
     is_observed = False  # whether what the next cells emit is kept for a judge
 
     def __init__(self, nb: NotebookNode, **settings: Any):
-        # No tag of a notebook's makes a cell pass unseen.
+        # No tag of a notebook can skip a cell.
         super().__init__(nb, skip_cells_with_tag=secrets.token_hex(), **SETTINGS, **settings)
         self.on_cell_executed = self._keep_reply
         self.reply: dict[str, Any] = {}
@@ -99,7 +99,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         if is_kept:
             self.notebook_observation_bytes += len(content)
             is_kept = self.notebook_observation_bytes <= NOTEBOOK_OBSERVATION_BYTES
-        if len(self.observations) < 3:  # one is right, and more than one is told as such
+        if len(self.observations) < 3:  # one is right, and two show that there are too many
             self.observations.append(content if is_kept else None)
 
     async def async_start_new_kernel_client(self) -> Any:
@@ -147,7 +147,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         return str(self.reply_header.get("msg_id", ""))
 
     def was_answered_twice(self, request: str) -> bool:
-        """Whether a request ended more than once: a kernel ends each once, so code in it spoke in its name."""
+        """Return whether a request ended more than once: a kernel ends each once, so code in it spoke in its name."""
         return any(self._answers[request, kind] > 1 for kind in ("execute_reply", "status"))
 
     async def run_cell(self, cell: NotebookNode, index: int) -> str:

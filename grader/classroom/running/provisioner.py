@@ -1,7 +1,7 @@
-"""A kernel provisioner that forks each kernel from a process which has imported the course's libraries.
+"""Provision kernels by forking them from a process that has imported the course's libraries.
 
-`JUPYTER_DEFAULT_PROVISIONER_NAME=lean-training-fork` makes nbgrader, formgrader and nbclient use it. A kernel that is
-no IPython kernel of this very Python is started as always.
+`JUPYTER_DEFAULT_PROVISIONER_NAME=lean-training-fork` makes nbgrader, formgrader and nbclient use it. Any other
+kernel than an IPython kernel of this Python starts as a new process.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class ForkProvisioner(LocalProvisioner):  # type: ignore[misc]  # jupyter_client
 
     @property
     def listens(self) -> bool:
-        """Whether a kernel that was started listens already."""
+        """Return whether a kernel that was started listens already."""
         return isinstance(self.process, ForkedProcess)
 
     @property
     def end_reason(self) -> str:
-        """Why the sandbox ended the kernel, "" if it did not."""
+        """Return why the sandbox ended the kernel, "" if it did not."""
         code = self.process.poll() if self.process is not None else None
         return reason_of(code, self.confinement.bounds) if self.confinement is not None else ""
 

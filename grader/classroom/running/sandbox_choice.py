@@ -1,4 +1,4 @@
-"""Which sandbox this machine can build: each level is tried, from within, before anything of a learner's runs in it."""
+"""Choose the sandbox that this machine can build: probe each level from the inside before any submission runs in it."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def make_confinement(
         level: A level of the ladder.
         run: The folder that `run_folder` made.
         bounds: How much the kernel may hold.
-        readable: Folders that it may read beside Python and the system.
-        hidden: Folders that it must not see, wherever they lie.
+        readable: Folders that it may read in addition to Python and the system.
+        hidden: Folders that it must not see, wherever they are.
     """
     visible = visible_paths(readable)
     home = os.path.abspath(os.path.expanduser("~"))
@@ -84,9 +84,9 @@ def chosen_level(asked: str, server: Callable[[], str], *, is_unsafe: bool = Fal
             return level
     if is_unsafe and asked == AUTO:
         return NONE
-    told = "\n".join(f"  {level}: {reason}" for level, reason in reasons.items())
+    failures = "\n".join(f"  {level}: {reason}" for level, reason in reasons.items())
     raise ClassroomError(
-        f"No sandbox can be built on this machine, so no submission was run.\n{told}\n"
+        f"No sandbox can be built on this machine, so no submission was run.\n{failures}\n"
         "Grade on another machine, allow one of these, or, if you trust every submission, add --unsafe."
     )
 
@@ -104,8 +104,8 @@ def why_not(level: str, server: str) -> str:
             code = _run_probe(confinement, server, arguments)
         except (OSError, ForkServerError, subprocess.SubprocessError) as error:
             return str(error)
-        said = report.read_text() if report.is_file() else ""
-        return said or ("" if code == 0 else "a program within it failed to start")
+        found = report.read_text() if report.is_file() else ""
+        return found or ("" if code == 0 else "a program within it failed to start")
 
 
 def _run_probe(confinement: Confinement, server: str, arguments: list[str]) -> int:

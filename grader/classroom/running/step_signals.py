@@ -1,4 +1,4 @@
-"""Sees from outside how far a kernel's memory grows while a check measures a step.
+"""Measure from outside how far a kernel's memory grows while a check measures a step.
 
 The kernel signals on a socket when a measured step begins and ends, and waits each time until this side has looked.
 Linux says with every signal which process sent it, in this side's numbering, so a child of the kernel cannot speak
@@ -23,7 +23,7 @@ _CREDENTIALS = getattr(socket, "SCM_CREDENTIALS", 2)
 
 
 class MemoryReader(Protocol):
-    """Reads the memory of a process; one of a CUDA device would ask NVML, and have no peak to begin anew."""
+    """Reads the memory of a process; one of a CUDA device would ask NVML, which has no peak to reset."""
 
     def begin(self, process: int) -> int | None:
         """Begin a new peak, and return the bytes held; None if this cannot be done."""

@@ -1,4 +1,4 @@
-"""What the worker sends to a kernel to find out whether its checks still mean what they say.
+"""Test whether the checks in a kernel can still be trusted.
 
 The canary comes back from any kernel that runs what it is sent. The control hands a check the untouched exercise, where
 it must not pass. Both catch common tricks; only what is judged outside is sound.
@@ -19,7 +19,7 @@ from .execution import OK
 from .notebook_client import CappedClient, printed_text
 
 LONGEST_TEXT = 1000
-HELPER, FILE = "helper ", "file "  # how the probe's places begin that are of modules beside the notebook
+HELPER, FILE = "helper ", "file "  # prefixes of the probe's places in modules and files next to the notebook
 DISPLAY = "the shell's display of results"
 PROBE = Path(__file__).with_name("hook_probe.py").read_text(encoding="utf-8")
 # In one namespace of their own, so that they leave no name in the learner's.
@@ -67,14 +67,14 @@ shell.InteractiveTB.set_mode(shell.__dict__.pop("_control_mode"))
 
 
 async def canary_returns(client: CappedClient) -> bool:
-    """Whether the kernel still runs what it is sent: a random line is printed."""
+    """Return whether the kernel still runs what it is sent: a random line is printed."""
     token = secrets.token_hex()
     state, cell = await client.run_source(f"print('{token}')")
     return state != OK or token in printed_text(cell)
 
 
 async def probe_hooks(client: CappedClient) -> dict[str, str]:
-    """Return what stands between a cell and its result and is no library's; {} if the kernel does not say."""
+    """Return the code between a cell and its result that comes from no library; {} if the kernel gives no answer."""
     token = secrets.token_hex()
     _, cell = await client.run_source(RUN_PROBE.format(code=PROBE + TELL, token=token))
     said = printed_text(cell).partition(token)[2]

@@ -1,6 +1,6 @@
-"""What every worker would do before its kernel starts, done once in the process that workers are forked from.
+"""Do once, in the process that workers are forked from, what each would do before its kernel starts.
 
-It comes after `grader.classroom.running.worker`, which keeps a slow package away from jsonschema.
+Import it after `grader.classroom.running.worker`, which keeps a slow package away from jsonschema.
 """
 
 from __future__ import annotations

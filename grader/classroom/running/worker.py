@@ -1,4 +1,4 @@
-"""The process that runs one notebook: a job on stdin, one line of JSON per cell on stdout.
+"""Run one notebook as a process: read a job from stdin, write one line of JSON per cell to stdout.
 
 It is a process of its own, so that a notebook which kills its parent ends this run and nothing else.
 """
@@ -131,25 +131,25 @@ class NotebookRun:
         return FINISHED, "; ".join(deaths)
 
     async def _run_one(self, cell: NotebookNode, index: int) -> str:
-        """Run one cell, tell what it did, and return how the kernel stands after it."""
+        """Run one cell, emit what it did, and return the state of the kernel after it."""
         started = time.monotonic()
         is_canary_back = not _is_graded(cell) or await canary_returns(self.client)
         if self.signals is not None:
             self.signals.take()
         self.client.is_observed = _is_graded(cell)
         state = await self.client.run_cell(cell, index)
-        told: dict[str, Any] = {"index": index, "seconds": round(time.monotonic() - started, 3)}
-        told["outputs"] = json.loads(json.dumps(cell.outputs))
+        report: dict[str, Any] = {"index": index, "seconds": round(time.monotonic() - started, 3)}
+        report["outputs"] = json.loads(json.dumps(cell.outputs))
         if _is_graded(cell):
-            told["observations"] = list(self.client.observations)
-            told["steps"] = self.signals.take() if self.signals is not None else None
+            report["observations"] = list(self.client.observations)
+            report["steps"] = self.signals.take() if self.signals is not None else None
             self.requests[index] = self.client.request
         after = state
         if state == OK and is_canary_back:
-            told["control"] = await self._control(cell)
-            after = str((told["control"] or {}).get("state", OK))
-        told["state"] = CHANGED if state == OK and not is_canary_back else TIMEOUT if state == STUCK else state
-        self.emit({"cell": told})
+            report["control"] = await self._control(cell)
+            after = str((report["control"] or {}).get("state", OK))
+        report["state"] = CHANGED if state == OK and not is_canary_back else TIMEOUT if state == STUCK else state
+        self.emit({"cell": report})
         return after if after in (STUCK, DIED) else state
 
     async def _control(self, cell: NotebookNode) -> dict[str, Any] | None:
@@ -163,7 +163,7 @@ class NotebookRun:
         """Start a new kernel and run the good cells again; one that ends it now is no longer good.
 
         Returns:
-            Whether a kernel stands for the rest of the notebook.
+            Whether there is a kernel for the rest of the notebook.
         """
         while deaths <= MOST_DEATHS:
             free_memory()

@@ -1,4 +1,4 @@
-"""A bound on the memory of the process that talks to a kernel: a flood of messages ends that run and nothing else.
+"""Bound the memory of the process that talks to a kernel: a flood of messages ends that run and nothing else.
 
 The bound is a soft one, and is lifted while a kernel starts: a kernel that is a child of this process would inherit it.
 """
@@ -15,7 +15,7 @@ MOST_GROWTH_BYTES = 2 * GIB  # outputs and observations have caps far below it
 
 
 def bound_memory() -> None:
-    """Let this process grow by no more than so much from now on; where the system does not say its size, do nothing."""
+    """Limit how much this process may still grow; do nothing if the system does not report its size."""
     with contextlib.suppress(OSError, ValueError):
         held_bytes = resource.getpagesize() * int(Path("/proc/self/statm").read_text().split()[5])
         _set_soft_limit(held_bytes + MOST_GROWTH_BYTES)

@@ -1,4 +1,4 @@
-"""How the process that runs one notebook is started."""
+"""Start the process that runs one notebook, send it the job, and collect what it reports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .fork_client import (
 from .sandbox_choice import make_confinement, run_folder
 
 Worker = tuple[subprocess.Popen[bytes] | ForkedProcess, IO[bytes], IO[bytes]]  # the process, its stdin, its stdout
-GRACE_SECONDS = 90  # for starting and stopping the kernel, beside the notebook's own budget
+GRACE_SECONDS = 90  # for starting and stopping the kernel, in addition to the notebook's own budget
 LARGEST_RESULT_BYTES = 128 * MIB  # outputs and observations have their own caps below it
 
 
@@ -119,12 +119,12 @@ def run_apart(
         notebook: The notebook's JSON.
         limits: How long it may run.
         environment: What the kernel finds in its environment.
-        support: Files that lie beside the notebook: relative name and content.
+        support: Files next to the notebook: relative name and content.
         kernel: The kernel's name; "" for the one that the notebook names.
         is_forked: Whether worker and kernel are forked from processes that have imported what they need.
         sandbox: The level of the sandbox in which the kernel runs; the machine must allow it.
-        readable: Folders that a confined kernel may read beside Python and the system.
-        hidden: Folders that it must not see, wherever they lie.
+        readable: Folders that a confined kernel may read in addition to Python and the system.
+        hidden: Folders that it must not see, wherever they are.
 
     Returns:
         What its cells did; also when the process was killed in the middle.
@@ -154,7 +154,7 @@ def _write_support(support: Mapping[str, bytes], folder: Path) -> None:
     for name, content in support.items():
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"the support file {name!r} would lie outside the folder of the run")
+            raise ValueError(f"the support file {name!r} would be outside the folder of the run")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
 
@@ -203,7 +203,7 @@ def _end_kernels(messages: list[dict[str, Any]]) -> None:
 
 def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     cells = {message["cell"]["index"]: CellRun(**message["cell"]) for message in messages if "cell" in message}
-    for index in _told(messages, "doubled"):
+    for index in _collected(messages, "doubled"):
         cells[index] = dataclasses.replace(cells[index], state=CHANGED)
     seconds = round(sum(cell.seconds for cell in cells.values()), 3)
     notes = list(dict.fromkeys(message["note"] for message in messages if "note" in message))
@@ -211,9 +211,9 @@ def _collect(messages: list[dict[str, Any]], limits: Limits) -> Execution:
     if end is None:
         reason = f"the run was killed, or took more than {limits.notebook_seconds} s with no sign of an end"
         return Execution(cells, DIED, reason, seconds, notes=notes, is_final=False)
-    more = {"peak_bytes": end["peak_bytes"], "replaced": _told(messages, "replaced")}
+    more = {"peak_bytes": end["peak_bytes"], "replaced": _collected(messages, "replaced")}
     return Execution(cells, end["end"], end["reason"], seconds, notes=notes, **more)
 
 
-def _told(messages: list[dict[str, Any]], key: str) -> list[Any]:
+def _collected(messages: list[dict[str, Any]], key: str) -> list[Any]:
     return [found for message in messages for found in message.get(key, ())]

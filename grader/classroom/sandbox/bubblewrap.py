@@ -1,4 +1,4 @@
-"""The sandbox of the program bubblewrap, for machines that allow namespaces to it alone; its kernels start anew."""
+"""Build the sandbox of bubblewrap, for machines that allow namespaces to that program only; kernels are not forked."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def command_in_bubblewrap(confinement: Confinement, call: str, arguments: Sequen
 
 
 def _write_settings(confinement: Confinement) -> list[tuple[str, str]]:
-    """Write the files of /etc that differ inside, beside the run's other folders."""
+    """Write the files of /etc that differ inside, next to the run's other folders."""
     places = []
     for path, text in FILES.items():
         place = Path(confinement.root) / path.strip("/")
@@ -70,7 +70,7 @@ def main(document: str, call: str, *arguments: str) -> None:
             confinement.bounds,
             when_ready=lambda: None,
             members=warden.all_others,
-            scratch=confinement.sockets,  # it lies on the machine's disk
+            scratch=confinement.sockets,  # on the machine's disk
         )
         os._exit(code)
     os.close(reader)

@@ -1,4 +1,4 @@
-"""The Linux calls of a sandbox that Python's standard library does not have."""
+"""Call the Linux functions of a sandbox that Python's standard library lacks."""
 
 from __future__ import annotations
 

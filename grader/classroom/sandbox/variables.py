@@ -1,4 +1,4 @@
-"""The environment of a kernel: in a sandbox, only what Python and the libraries need, and no secret of the machine."""
+"""Choose the environment of a kernel: in a sandbox, only what Python and the libraries need."""
 
 from __future__ import annotations
 

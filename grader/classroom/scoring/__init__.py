@@ -1,1 +1,1 @@
-"""Points from what a notebook did."""
+"""Score what a notebook did, and explain each lost point."""

@@ -1,4 +1,4 @@
-"""What a student reads in the feedback: why points were lost, and nothing that is hidden."""
+"""Write what a student reads about lost points, and nothing that is hidden."""
 
 from __future__ import annotations
 

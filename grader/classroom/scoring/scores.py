@@ -1,4 +1,4 @@
-"""From what a notebook did to points: a pure function of the run, with a reason for each lost point."""
+"""Score a run: a pure function from what a notebook did to points, with a reason for each lost one."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _score_check(check: Check, run: CellRun | None, execution: Execution, answer
 
 
 def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points: float) -> str:
-    """Return why what a check shows in the kernel is no evidence; "" if nothing speaks against it."""
+    """Return why what a check shows in the kernel is no evidence; "" if nothing contradicts it."""
     results = sum(output["output_type"] == "execute_result" for output in run.outputs)
     least, most = check.results
     if not check.announces_pass and not least <= results <= most:
@@ -137,7 +137,7 @@ def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points:
 
 
 def _judged(check: Check, run: CellRun) -> Score:
-    """A check that is judged outside earns points by its verdict; nothing that its cell shows counts."""
+    """Score a check by the verdict from outside; nothing that its cell shows counts."""
     verdict = run.verdict
     if verdict is None:
         return _no_verdict(check, run)
@@ -161,7 +161,7 @@ def _judged(check: Check, run: CellRun) -> Score:
 
 
 def _without_hidden(score: Score, source: str) -> Score:
-    """Say of a check with hidden tests nothing that the learner's code could have chosen: it ran beside them."""
+    """Drop from a check with hidden tests all text that the learner's code, which could read them, may have chosen."""
     if score.code in ("unsolved", "no_verdict"):
         return score
     if score.code == "no_number":
@@ -186,7 +186,7 @@ def _not_gradable(check: Check, level: str) -> Score:
 
 
 def _control_earns(check: Check, run: CellRun, points: float) -> bool:
-    """Whether the check gave the untouched exercise as many points as the answer."""
+    """Return whether the check gave the untouched exercise as many points as the answer."""
     control = run.control
     if control is None or control["state"] != OK:
         return False
@@ -196,7 +196,7 @@ def _control_earns(check: Check, run: CellRun, points: float) -> bool:
 
 
 def _no_verdict(check: Check, run: CellRun) -> Score:
-    """A check of the course passes by its line: a cell that was emptied on its way to the kernel earns nothing."""
+    """Give nothing for a check of the course that printed no verdict, as when its cell was emptied."""
     measured = "the check ended without a verdict"
     look_at = "code that changes how cells run or print"
     return score_of(
@@ -248,7 +248,7 @@ def _line_after(lines: Sequence[str], key: str) -> str:
 
 
 def _fault_of(check: Check, answer: CellRun | None) -> str:
-    """Say how the exercise's own cell ended, where that explains the check."""
+    """Return how the exercise's own cell ended, if that explains the check."""
     if answer is None or answer.state not in (ERROR, TIMEOUT, DIED):
         return ""
     if answer.state == TIMEOUT:
@@ -259,7 +259,7 @@ def _fault_of(check: Check, answer: CellRun | None) -> str:
 
 
 def _partial(check: Check, run: CellRun) -> Score:
-    """An instructor's own cell: a number on its last line is its points, no result at all is full marks."""
+    """Score an instructor's own cell: a number on its last line is its points, no result at all is full marks."""
     results = [output for output in run.outputs if output["output_type"] == "execute_result"]
     if not results:
         return score_of(check, check.points, PASS, seconds=run.seconds)
@@ -278,7 +278,7 @@ def _partial(check: Check, run: CellRun) -> Score:
 
 
 def _manual(check: Check, cell: NotebookNode) -> Score:
-    """A cell that a person grades; an untouched one earns nothing, as in nbgrader."""
+    """Leave a cell to a person, except an untouched one, which earns nothing, as in nbgrader."""
     from nbgrader.utils import determine_grade
 
     points, _ = determine_grade(cell) if nbgrader_metadata(cell).get("grade") else (None, None)

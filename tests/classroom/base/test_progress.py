@@ -1,4 +1,4 @@
-"""How long the rest of a grading takes."""
+"""The time left is estimated from the submissions that ended last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a class of hostile, faulty and honest submissions earns, and what its instructor reads."""
+"""A class of hostile, faulty and honest submissions gets its points, and its instructor the reasons."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_unreadable_submission_has_a_row_with_the_reason(rows: dict[str, Row], s
     assert all(check.code == "unreadable" for check in row.checks)
 
 
-def test_lost_point_is_told_with_code_and_three_fields(rows: dict[str, Row]) -> None:
+def test_lost_point_is_explained_with_code_and_three_fields(rows: dict[str, Row]) -> None:
     check = rows["squared"].checks[0]
     assert (check.verdict, check.code, check.points, check.maximum) == ("fail", "squared", 0, 2)
     assert (check.expected, check.measured) == ("8", "16")
@@ -119,7 +119,7 @@ def test_instructor_is_told_what_was_assumed(rows: dict[str, Row]) -> None:
     assert rows["solved"].reason == ""
 
 
-def test_stray_files_are_told_and_not_graded(graded_room: Room) -> None:
+def test_stray_files_are_reported_and_not_graded(graded_room: Room) -> None:
     assert any("notes.txt" in line for line in graded_room[1].left_out)
 
 
@@ -163,7 +163,7 @@ def test_withheld_points_wait_for_a_person_in_the_gradebook_and_accuse_nobody(
     assert "tampered" not in page
 
 
-def test_feedback_tells_reasons_and_hides_solution_and_hidden_tests(graded_room: Room, rows: dict[str, Row]) -> None:
+def test_feedback_gives_reasons_and_hides_solution_and_hidden_tests(graded_room: Room, rows: dict[str, Row]) -> None:
     for student, row in rows.items():
         page = (graded_room[0] / row.feedback).read_text()
         assert row.feedback == f"feedback/{student}/{LESSON}/{LESSON}.html"

@@ -1,4 +1,4 @@
-"""A classroom keeps what its instructor changed, regrades alike, and says what to do where it cannot."""
+"""A classroom keeps what its instructor changed, grades again with equal marks, and explains what stops it."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_edited_points_list_is_not_lost_and_not_believed(room: Path, capsys: pyt
     assert path.read_text() == written
 
 
-def test_place_that_nobody_can_write_to_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_place_that_nobody_can_write_to_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["classroom", "/proc/spring", "--lessons", "04"]) == 2
     assert "/proc/spring cannot be made: No such file or directory. Name a folder" in capsys.readouterr().err
 
@@ -69,13 +69,11 @@ def test_classroom_in_the_repository_is_refused(
 ) -> None:
     monkeypatch.chdir(folder.repository())
     assert main(["classroom", "spring", "--lessons", "04"]) == 2
-    assert "spring lies in the course's repository" in capsys.readouterr().err
+    assert "spring is inside the course's repository" in capsys.readouterr().err
     assert not Path("spring").exists()
 
 
-def test_work_in_a_folder_that_is_no_lesson_is_told_beside_work_that_is_graded(
-    room: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_work_in_a_folder_that_is_no_lesson_is_reported(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     hand_in(room, "ada", "{")
     wrong = room / "submitted" / "ada" / "07_smal_numbers"
     wrong.mkdir()
@@ -86,7 +84,7 @@ def test_work_in_a_folder_that_is_no_lesson_is_told_beside_work_that_is_graded(
     assert "left out: submitted/ada/07_smal_numbers: no lesson of this classroom is called so" in said
 
 
-def test_folder_in_place_of_a_file_is_told(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_in_place_of_a_file_is_rejected(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "marks.csv").mkdir()
     hand_in(room, "bob", "{")
     assert main(["autograde", str(room)]) == 2
@@ -150,7 +148,7 @@ def test_grading_again_gives_the_same_rows_and_keeps_a_manual_grade(room: Path) 
     assert "bob" not in (room / "marks.csv").read_text()
 
 
-def test_empty_class_is_told_and_no_failure(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_class_is_reported_and_is_no_failure(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["autograde", str(room)]) == 0
     assert "Nothing to grade" in capsys.readouterr().out
 
@@ -190,7 +188,9 @@ def test_full_disk_says_what_to_do(
         (["classroom", "{room}/source"], "has files and is no classroom"),
     ],
 )
-def test_wrong_request_is_told(room: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_request_is_rejected(
+    room: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main([word.format(room=room) for word in words]) == 2
     assert message in capsys.readouterr().err
     assert not (room / "nowhere").exists()
@@ -211,7 +211,7 @@ def test_seed_is_the_classrooms_own_and_the_same_for_a_lesson(tmp_path: Path) ->
         classroom_secret(tmp_path)
 
 
-def test_kernel_cannot_tell_grading_by_nbgraders_names() -> None:
+def test_kernel_cannot_detect_grading_by_nbgraders_names() -> None:
     environment = kernel_environment({"NBGRADER_EXECUTION": "autograde", "PATH": "/bin"}, 7)
     assert not [name for name in environment if name.startswith("NBGRADER")]
     assert (environment["LEAN_TRAINING_SEED"], environment["LEAN_TRAINING_ATTEMPTS"]) == ("7", "off")

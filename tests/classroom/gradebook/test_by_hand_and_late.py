@@ -1,4 +1,4 @@
-"""Points that a person gives, and what comes late: through nbgrader's own gradebook, with the classroom's own times."""
+"""Points by hand and late work go through nbgrader's own gradebook, with the classroom's own times."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_due_dates_are_set_listed_and_taken_back(room: Path, capsys: pytest.Capt
         (("09", "2026-03-15"), f"There is no lesson '09'. There are: {LESSON}."),
         (("07",), f"Say on which day and at what time {LESSON} is due"),
         (("07", "2026-03-15"), "Say on which day and at what time"),
-        (("07", "0026-03-15", "17:00"), "lies in the year 26"),
+        (("07", "0026-03-15", "17:00"), "is in the year 26"),
         (("2026-03-15 17:00",), "There is no lesson '2026-03-15 17:00'"),
     ],
 )
@@ -269,7 +269,7 @@ def test_percent_for_each_day_begun_up_to_the_most(seconds: float, points: float
     assert PercentPerDay(grace_minutes=1).late_submission_penalty("ada", 10.0, 60) is None
 
 
-def test_extension_for_no_lesson_is_told_with_its_file(room: Path) -> None:
+def test_extension_for_an_unknown_lesson_is_rejected_with_its_file(room: Path) -> None:
     path = room / "extensions.csv"
     path.write_text("student,lesson,days\nzoe,77,2\n")
     with pytest.raises(ClassroomError, match=rf"extensions.csv, zoe: There is no lesson '77'. There are: {LESSON}"):
@@ -298,7 +298,7 @@ def test_extensions_that_cannot_be_stop_before_anything_is_graded(
     assert message in said.err and "ada" not in said.out
 
 
-def test_digest_that_a_spreadsheet_changed_is_told(graded_pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_digest_that_a_spreadsheet_changed_is_rejected(graded_pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = graded_pair / "received.csv"
     before = path.read_text()
     digest = next(word for word in before.replace("\n", ",").split(",") if len(word) == 64)
@@ -318,17 +318,17 @@ def test_notebook_of_another_lesson_waits_for_a_person(room: Path) -> None:
     assert (row.status, "notebook of another lesson" in row.reason) == (UNREADABLE, True)
 
 
-def test_time_that_is_none_is_told_with_its_file(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_time_is_rejected_with_its_file(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     receive_at(room, {"ada": "last Tuesday", "bob": "2026-03-15"})
     assert main(["autograde", str(room), "--no-feedback"]) == 2
     assert "received.csv" in (said := capsys.readouterr().err)
     assert "'last Tuesday' is no time" in said
 
 
-def test_extension_for_nobody_known_is_told(room: Path) -> None:
+def test_extension_for_an_unknown_student_is_reported(room: Path) -> None:
     (room / "extensions.csv").write_text("student,lesson,days\nada,07,3\nadda,07,3\n")
-    (told,) = strange_extensions(room)
-    assert told == "extensions.csv, adda: not on the roster, and handed in nothing. Is the name right?"
+    (line,) = strange_extensions(room)
+    assert line == "extensions.csv, adda: not on the roster, and handed in nothing. Is the name right?"
 
 
 @pytest.mark.parametrize(

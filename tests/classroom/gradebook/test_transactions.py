@@ -1,4 +1,4 @@
-"""What nbgrader writes for one submission stands as a whole, or not at all."""
+"""nbgrader writes everything for one submission, or nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def students(url: str) -> list[str]:
         return [student.id for student in book.students]
 
 
-def test_what_is_written_in_a_transaction_stands_after_it(url: str) -> None:
+def test_what_is_written_in_a_transaction_remains_after_it(url: str) -> None:
     opened = OpenGradebook(url, "default_course")
     with opened.transaction():
         with Gradebook(url) as book:

@@ -57,7 +57,7 @@ def test_nothing_of_the_learners_but_text_is_kept() -> None:
     assert cell_of(notebook, "check_double").source == cell_of(STUB, "check_double").source
 
 
-def test_own_code_cells_stay_where_they_stood() -> None:
+def test_own_code_cells_stay_where_they_were() -> None:
     submission = copy.deepcopy(SOLVED)
     at = submission.cells.index(cell_of(submission, "double"))
     submission.cells.insert(at, code("FACTOR = 2"))

@@ -36,7 +36,7 @@ def test_attempts_come_with_the_notebook_and_other_files_do_not() -> None:
     assert LmsNames().collect("/spring/extracted/lovelaceada_5151_903_notes.pdf") is None
 
 
-def test_an_unknown_name_is_told_with_the_way_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unknown_name_is_reported_with_a_remedy(caplog: pytest.LogCaptureFixture) -> None:
     plugin = LmsNames()
     plugin.log.propagate = True
     assert plugin.collect("/spring/extracted/homework.ipynb") is None

@@ -34,7 +34,7 @@ class Room:
         return handed_in(self.release, {**RIGHT, **answers}, own)
 
     def wrong(self, own: Mapping[str, list[str]] | None = None, **answers: str) -> NotebookNode:
-        """Return a notebook whose answers are all wrong, but for some."""
+        """Return a notebook whose answers are wrong, except some."""
         return handed_in(self.release, {**ALL_WRONG, **answers}, own)
 
     def hand_in(self, content: NotebookNode | str | bytes, name: str = f"{LESSON}.ipynb") -> Path:
@@ -57,7 +57,7 @@ class Case:
         status: Of the row.
         reason: What the row or one of its checks says.
         at: Points at single levels, where they differ.
-        silent: Whether no note and no flag stands in the row.
+        silent: Whether the row has no note and no flag.
     """
 
     submit: Submit
@@ -87,7 +87,7 @@ def case(
     at: Mapping[str, Points] | None = None,
     silent: bool = False,
 ) -> Callable[[Submit], Submit]:
-    """Register a case: number, points of q1 to q4, and what else is told of it."""
+    """Register a case: number, points of q1 to q4, and what else the row says."""
 
     def register(submit: Submit) -> Submit:
         found = Case(submit, number, points, verdicts or {}, status, reason, at or {}, silent)

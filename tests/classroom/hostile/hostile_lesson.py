@@ -99,7 +99,7 @@ def build_hostile_master(source: Path | None = None) -> NotebookNode:
 
 
 def make_hostile_room(folder: Path) -> Path:
-    """Make a classroom of the lesson, with its helper module beside it."""
+    """Make a classroom of the lesson, with its helper module next to the notebook."""
     make_classroom(folder, [], {LESSON: Path("hostile.py")}, build_hostile_master)
     (folder / "source" / LESSON / "helper.py").write_text(HELPER)
     return folder

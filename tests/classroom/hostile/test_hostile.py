@@ -169,12 +169,12 @@ def expected_points(found: Case, level: str) -> list[float | None]:
 
 def has_its_right_outcome(graded: Graded, found: Case) -> None:
     row = graded.rows[found.name]
-    told = [(check.points, check.verdict, check.reason) for check in row.checks]
-    assert [check.points for check in row.checks] == expected_points(found, graded.level), (told, row.reason)
-    assert row.status == found.status, (told, row.reason)
+    graded_as = [(check.points, check.verdict, check.reason) for check in row.checks]
+    assert [check.points for check in row.checks] == expected_points(found, graded.level), (graded_as, row.reason)
+    assert row.status == found.status, (graded_as, row.reason)
     for number, verdict in found.verdicts.items():
         if row.checks[number - 1].verdict != "not_gradable":
-            assert row.checks[number - 1].verdict == verdict, (told, row.reason)
+            assert row.checks[number - 1].verdict == verdict, (graded_as, row.reason)
     said = "\n".join([row.reason, *(check.reason for check in row.checks)])
     assert found.reason in said
     assert not found.silent or row.reason.replace("check_connect: please look at it", "") == ""

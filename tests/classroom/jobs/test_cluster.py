@@ -1,4 +1,4 @@
-"""A class on a Dask cluster: the same marks, also when workers die, and a clear word when it cannot be."""
+"""A class on a Dask cluster gets the same marks, even if workers die; a cluster that cannot grade says why."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_worker_looks_at_the_versions_before_each_job() -> None:
     assert difference(facts(), facts(), "host") == ""
 
 
-def test_a_scheduler_that_does_not_answer_is_told_within_seconds(
+def test_a_scheduler_that_does_not_answer_is_reported_within_seconds(
     room: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = time.monotonic()
@@ -183,7 +183,7 @@ class FakeFuture:
 
 
 class FakeClient:
-    """A cluster without machines, whose jobs end as they are told to."""
+    """A cluster without machines, whose jobs end as the test says."""
 
     def __init__(self, *answers: object, count: int = 1, **said: object):
         self.answers = list(answers)
@@ -219,7 +219,7 @@ DONE = json.dumps({"execution": {"format": 1}})
         (FakeClient(facts={"grader": "other"}), False, "The worker on node7 is refused: grader other there"),
     ],
 )
-def test_cluster_that_cannot_grade_is_told_at_once(client: FakeClient, with_gpu_slots: bool, message: str) -> None:
+def test_cluster_that_cannot_grade_is_rejected_at_once(client: FakeClient, with_gpu_slots: bool, message: str) -> None:
     with pytest.raises(ClassroomError, match=message):
         Cluster(client, ADDRESS, with_gpu_slots=with_gpu_slots)
 
@@ -257,9 +257,9 @@ def test_only_a_failing_machine_is_tried_again(monkeypatch: pytest.MonkeyPatch) 
     for error in (CannotRun("no kernel"), OSError(28, "No space left on device")):
         with pytest.raises(CannotRun):
             fail_with(error)
-    told = fail_with(KeyError("a fault of the grader"))
+    failing = fail_with(KeyError("a fault of the grader"))
     with pytest.raises(RuntimeError, match="KeyError: 'a fault of the grader'"):
-        Cluster(FakeClient(told), ADDRESS).run(Job("{}", LESSON, 1))
+        Cluster(FakeClient(failing), ADDRESS).run(Job("{}", LESSON, 1))
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_interrupted_grading_waits_for_nobody(room: Path, tmp_path: Path) -> Non
 
     def run(job: Job) -> None:
         if not stopped.wait(20):
-            raise AssertionError("nobody told that the grading is over")
+            raise AssertionError("the grading did not stop its runs")
         raise ClassroomError("stopped")
 
     def interrupt(row: object, progress: str, changes: list[str]) -> None:

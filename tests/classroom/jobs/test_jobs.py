@@ -72,7 +72,7 @@ def test_notebook_finds_its_files_and_its_seed() -> None:
 
 
 def test_support_file_outside_the_folder_of_the_run_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'\.\./stray' would lie outside"):
+    with pytest.raises(ValueError, match=r"'\.\./stray' would be outside"):
         run_job(Job("{}", "07", 1, support={"../stray": b""}))
 
 

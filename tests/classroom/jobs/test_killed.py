@@ -27,7 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def start(room: Path, scratch: Path) -> subprocess.Popen[bytes]:
-    """Start a grading whose temporary files lie in `scratch`."""
+    """Start a grading whose temporary files are in `scratch`."""
     return subprocess.Popen(
         [sys.executable, "-m", "grader", "autograde", str(room), "-j", "2", "--cell-seconds", "10"],
         cwd=REPOSITORY,
@@ -163,7 +163,7 @@ def test_full_disk_stops_with_a_remedy_and_the_next_grading_completes(
     assert (classroom / "marks.csv").read_bytes() == marks
 
 
-def test_disk_that_is_full_when_feedback_is_written_is_told(new_room: NewRoom, small_disk: Path) -> None:
+def test_a_disk_that_is_full_when_feedback_is_written_is_reported(new_room: NewRoom, small_disk: Path) -> None:
     classroom = Path(shutil.copytree(new_room(), small_disk / "room"))
     hand_in(classroom, "fay", "{")
     with pytest.raises(ClassroomError, match="The disk is full"):

@@ -1,4 +1,4 @@
-"""Runs are kept under all that they depend on, and a run that is not whole is not believed."""
+"""Runs are kept under all that they depend on, and a damaged file of a run is not used."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ def test_grading_again_runs_only_what_changed_and_says_so(room: Path) -> None:
     grading = grade(room, second)
     assert (len(first.jobs), len(second.jobs)) == (3, 1)
     assert (room / "marks.csv").read_bytes() == marks
-    told = {row["student"]: row["reused"] for row in json.loads((room / "grading.json").read_text())["submissions"]}
-    assert told == {"ada": True, "bob": True, "cleo": False, "dan": False}
+    reused = {row["student"]: row["reused"] for row in json.loads((room / "grading.json").read_text())["submissions"]}
+    assert reused == {"ada": True, "bob": True, "cleo": False, "dan": False}
     assert grading.kept_line == "2 of 3 runs were kept from before"
     assert grading.changes == []
 
@@ -197,7 +197,7 @@ def test_equal_submissions_share_one_run(room: Path) -> None:
     assert not any(row.reused for row in rows)
 
 
-def test_again_runs_all_and_tells_what_a_new_grader_changed(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_again_runs_all_and_reports_what_a_new_grader_changed(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
     grade(room, recorder)
     path = room / "grading.json"
@@ -207,7 +207,7 @@ def test_again_runs_all_and_tells_what_a_new_grader_changed(room: Path, monkeypa
     assert grading.changes == [f"ada {LESSON}: 80.0 % -> 100.0 %", "    check_double: 1/2 (pass) -> 2/2 (pass)"]
 
 
-def test_upgraded_grader_runs_all_and_tells_its_changes(
+def test_upgraded_grader_runs_all_and_reports_its_changes(
     room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     recorder = Recorder()

@@ -1,4 +1,4 @@
-"""A claimed peak stands only where the kernel grew no further than it says."""
+"""A claimed peak is accepted only if the kernel grew no further than it says."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_the_kernel_of_a_class_has_asked_no_judge() -> None:
     assert set(verdicts(graded(own)[0]).values()) == {"pass"}
 
 
-def test_a_wrong_answer_is_told_as_in_a_notebook_of_ones_own() -> None:
+def test_a_wrong_answer_is_explained_as_in_a_learners_notebook() -> None:
     not_divided = ANSWERS["accumulate_gradients"].replace(" / len(group)", "")
     scores, execution = graded(accumulate_gradients=not_divided)
     score = scores[GRADIENTS]
@@ -224,7 +224,7 @@ def test_signals_that_belong_to_no_step_are_tampered(how: str, name: bytes) -> N
     assert "claims of peak memory" in score.measured
 
 
-def test_a_kernel_that_was_started_anew_is_watched_as_the_first() -> None:
+def test_a_restarted_kernel_is_watched_like_the_first() -> None:
     scores, execution = graded(["import os\nos._exit(0)"])
     assert "the kernel died in a cell of the learner's own" in execution.reason
     assert {name: score.points for name, score in scores.items()} == POINTS

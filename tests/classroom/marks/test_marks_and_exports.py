@@ -98,7 +98,7 @@ def test_list_that_cannot_be_a_roster_is_refused_with_the_remedy(
     assert not (room / "roster.csv").exists()
 
 
-def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_told(
+def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_reported(
     room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_report(room, [row_of("ada", "check_double"), row_of("eve", "check_double")])
@@ -124,7 +124,7 @@ def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_told(
     assert {line["student"]: line["status"] for line in table(room / "marks.csv")}["alan"] == "graded"
 
 
-def test_a_folder_named_by_another_number_of_canvas_is_told_the_column(
+def test_a_folder_named_by_another_number_of_canvas_is_reported_with_the_column(
     room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_report(room, [row_of("102")])
@@ -135,7 +135,7 @@ def test_a_folder_named_by_another_number_of_canvas_is_told_the_column(
     assert "not on the roster" not in capsys.readouterr().out
 
 
-def test_one_folder_by_another_number_is_told_its_student(
+def test_one_folder_by_another_number_is_reported_with_its_student(
     room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_report(room, [row_of("ada"), row_of("102")])
@@ -174,7 +174,7 @@ def test_canvas_table_has_the_columns_that_its_import_reads(room: Path, tmp_path
     assert read_roster(room).keys() == students_in(room / "canvas.csv").keys() - {"eve"}  # and is a roster again
 
 
-def test_mark_that_waits_for_a_person_is_left_blank_and_told(room: Path) -> None:
+def test_mark_that_waits_for_a_person_is_left_blank_and_reported(room: Path) -> None:
     write_report(room, make_awkward(make_rows(2)))
     _, left_blank = export_marks(room)
     marks = {line["Student"]: line[LESSON] for line in table(room / "canvas.csv")}

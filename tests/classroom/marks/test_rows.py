@@ -1,4 +1,4 @@
-"""What an instructor reads when a mark changes."""
+"""A mark that changes is explained check by check."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEFORE = make_row(score("check_peak", 2), score("check_scale", 0, "not_divided")
 AFTER = make_row(score("check_peak", 0, "too_high"), score("check_scale", 0, "unrecognised"))
 
 
-def test_changed_mark_is_told_for_each_check_with_its_code() -> None:
+def test_changed_mark_is_reported_for_each_check_with_its_code() -> None:
     assert changed_marks([make_row(student="bob"), BEFORE], AFTER) == [
         "ada 02: 50.0 % -> 0.0 %",
         "    check_peak: 2/2 (pass) -> 0/2 (too_high)",
@@ -33,7 +33,7 @@ def test_equal_points_and_new_submissions_are_no_change() -> None:
     assert changed_marks([], AFTER) == []
 
 
-def test_points_that_a_person_gives_later_are_told_so() -> None:
+def test_points_that_a_person_has_yet_to_give_are_reported_as_none_yet() -> None:
     by_hand = score("check_peak", None, "not_gradable")
     lines = changed_marks([BEFORE], make_row(by_hand, score("check_scale", 0, "not_divided")))
     assert lines[1:] == ["    check_peak: 2/2 (pass) -> none yet (not_gradable)"]

@@ -27,7 +27,7 @@ def text_of(page: str) -> str:
 def test_lost_check_shows_what_was_expected_and_measured_and_where_to_look(graded_room: Room) -> None:
     text = text_of(page_of(graded_room, "squared"))
     assert "3 of 5 points (60 %)" in text
-    assert "Further, beside the mark: 4 of 4 points" in text
+    assert "Further, not part of the mark: 4 of 4 points" in text
     assert "check_double 0 of 2 not passed" in text
     assert "expected 8 measured 16 look at the number is squared, not doubled" in text
 
@@ -60,7 +60,7 @@ def test_page_has_nothing_hidden_and_nobody_elses_data(graded_room: Room) -> Non
         assert re.findall(r"Feedback for (\w+)", page) == [row.student]
 
 
-def test_unreadable_submission_is_told_what_to_do(graded_room: Room) -> None:
+def test_feedback_for_an_unreadable_submission_says_what_to_do(graded_room: Room) -> None:
     assert "No notebook could be read: the file stops in the middle" in text_of(page_of(graded_room, "cut"))
 
 

@@ -139,7 +139,7 @@ def test_a_notebook_that_kills_its_parent_ends_itself_alone(kernel: KernelManage
     assert other.wait(timeout=10) != 0
 
 
-def test_a_process_that_cannot_begin_is_told(server: ForkServer) -> None:
+def test_a_process_that_cannot_begin_is_reported(server: ForkServer) -> None:
     process = ForkedProcess(
         server.path, "no_such_module:run", [], environment=dict(os.environ), folder="/", descriptors=(0, 1, 2)
     )
@@ -161,7 +161,7 @@ def test_a_client_that_hangs_up_takes_its_process_with_it(server: ForkServer, tm
     assert wait_for_end(process.pid)
 
 
-def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_server_that_is_gone_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ForkServerError, match="does not answer"):
         ForkedProcess(str(tmp_path / "socket"), "os:getpid", [], environment={}, folder="/", descriptors=(0, 1, 2))
 

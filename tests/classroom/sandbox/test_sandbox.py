@@ -139,7 +139,7 @@ def test_keys_that_the_system_holds_for_the_grader_are_closed(level: str) -> Non
     assert printed(execution, 1) == f"-1 {errno.EPERM}"
 
 
-def test_no_secret_of_the_machine_stands_in_the_environment(level: str) -> None:
+def test_no_secret_of_the_machine_is_in_the_environment(level: str) -> None:
     execution = run(
         level,
         "print(open('/proc/self/environ').read().replace(chr(0), '\\n'))",

@@ -1,1 +1,1 @@
-"""The class report: one page with what an instructor wants to know of a class, without scripts."""
+"""Write the class report: one page, without scripts, on a class's marks, checks and costs."""

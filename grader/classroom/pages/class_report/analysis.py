@@ -1,4 +1,4 @@
-"""What the rows of a class say of a lesson and of each of its checks."""
+"""Compute the figures of a lesson and of each of its checks from the rows of a class."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Attempts = Mapping[str, Sequence[Attempt]]  # by student
 
 @dataclass(frozen=True)
 class Item:
-    """How well a check tells strong students from weak ones.
+    """How well a check separates strong students from weak ones.
 
     Attributes:
         n: Students.
@@ -37,7 +37,7 @@ class Item:
 
 @dataclass(frozen=True)
 class CheckFigures:
-    """What a class did with one check.
+    """The figures of one check in a class.
 
     Attributes:
         check: Its name.
@@ -51,7 +51,7 @@ class CheckFigures:
         minutes_n: Students behind that median.
         codes: What was wrong in those that failed, by how often.
         met: On the way there, by the number of students who met it.
-        item: How well it tells strong from weak; None below 30 students.
+        item: How well it separates strong from weak; None below 30 students.
     """
 
     check: str
@@ -69,18 +69,18 @@ class CheckFigures:
 
     @property
     def answered_failures(self) -> int:
-        """Failures in which there was an answer to judge."""
+        """Return the number of failures with an answer to judge."""
         return sum(count for code, count in self.codes.items() if code not in NO_ANSWER)
 
     @property
     def is_gap(self) -> bool:
-        """Whether too many failures were not recognised."""
+        """Return whether too many failures were not recognised."""
         return self.codes[UNRECOGNISED] > LARGEST_SHARE_UNRECOGNISED * self.answered_failures
 
 
 @dataclass(frozen=True)
 class LessonFigures:
-    """What a class did with one lesson.
+    """The figures of one lesson in a class.
 
     Attributes:
         lesson: Its name.
@@ -98,7 +98,7 @@ class LessonFigures:
 
     @property
     def missing(self) -> int:
-        """Students of the roster who handed in nothing."""
+        """Return how many students of the roster handed in nothing."""
         return sum(row.status == MISSING for row in self.rows)
 
 
@@ -138,7 +138,7 @@ def _check_figures(example: Score, graded: Sequence[Row], attempts: Attempts) ->
 
 
 def _is_known(check: Score) -> bool:
-    """Whether its points say something of the answer: withheld and missing points do not."""
+    """Return whether its points say something of the answer: withheld and missing points do not."""
     return check.points is not None and (check.manual or check.verdict not in (TAMPERED, MANUAL))
 
 

@@ -1,4 +1,4 @@
-"""The record of check calls that a learner may hand in beside the notebook: help for teaching, never evidence."""
+"""Read the record of check calls that a student may hand in: a help for teaching, never evidence."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Attempt:
 
 
 def read_attempts(submitted: Path, row: Row) -> list[Attempt]:
-    """Return the attempts handed in beside a notebook, oldest first; none where there is no plain record."""
+    """Return the attempts handed in with a notebook, oldest first; none without a readable record."""
     path = (submitted / row.file).parent / FILE
     try:
         if path.lstat().st_size > LARGEST_BYTES:
@@ -68,7 +68,7 @@ def _seconds(value: Any) -> float | None:
 
 
 def is_first_passed(attempts: Sequence[Attempt], check: str) -> bool | None:
-    """Whether the first answer to a check passed; None if there was none.
+    """Return whether the first answer to a check passed; None if there was none.
 
     A call about the untouched stub is no attempt: Run All makes one, and so does nbgrader's Validate.
     """

@@ -1,4 +1,4 @@
-"""What a section of the class report is made of; `class_report.html.j2` renders each block."""
+"""Describe the blocks of the class report, which `class_report.html.j2` renders."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Histogram:
-    """Upright bars side by side, each with its count, and the bins' edges below.
+    """Vertical bars side by side, each with its count, and the bins' edges below.
 
     Attributes:
         counts: How many are in each bin.
@@ -67,7 +67,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Bars:
-    """Groups of lying bars: a label above, then (share of the width, text) for each; the second is hatched."""
+    """Groups of horizontal bars: a label above, then (share of the width, text) for each; the second is hatched."""
 
     block: ClassVar = "bars"
     groups: Sequence[tuple[str, Sequence[tuple[float, str]]]]

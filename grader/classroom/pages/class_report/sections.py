@@ -1,4 +1,4 @@
-"""The sections of the class report: what waits for a person, the marks, the checks, and what grading cost."""
+"""Build the sections of the class report: work for a person, the marks, the checks, and the cost of grading."""
 
 from __future__ import annotations
 
@@ -142,8 +142,8 @@ def _attempts_note(figures: LessonFigures) -> str:
 
 
 def items(figures: LessonFigures) -> list[Block]:
-    """Return how well each check tells strong students from weak ones."""
-    heading = Heading(3, "How well each check tells students apart")
+    """Return how well each check separates strong students from weak ones."""
+    heading = Heading(3, "How well each check separates students")
     found = [(check, check.item) for check in figures.checks if check.item is not None]
     if not found:
         n = len(figures.graded)
@@ -164,7 +164,7 @@ def items(figures: LessonFigures) -> list[Block]:
         "below 0 says that a check does not go with the rest: look at its wording."
     )
     plot = [Intervals(points, title)] if points else []
-    table = Table("How well each check tells students apart", columns, rows)
+    table = Table("How well each check separates students", columns, rows)
     return [heading, *plot, table, Paragraph(explained, "note")]
 
 
@@ -188,7 +188,7 @@ def misconceptions(figures: LessonFigures) -> list[Block]:
                 shown.append((f"{check.check}: {code}", check.codes[code]))
     if not rows:
         return [heading, Paragraph("Nothing: every check passed.")]
-    title = f"How often each misconception stood at the end, {figures.lesson}; the table below has the numbers"
+    title = f"How often each misconception remained at the end, {figures.lesson}; the table below has the numbers"
     columns = [("check", NAME), ("code", TEXT), ("at the end", NUMBER), ("met on the way, students", NUMBER)]
     most = max((n for _, n in shown), default=1)
     plot = [Bars([(label, [(n / most, str(n))]) for label, n in shown], title)] if shown else []

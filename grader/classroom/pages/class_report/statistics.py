@@ -1,4 +1,4 @@
-"""The figures of the class report as pure functions of numbers."""
+"""Compute statistics of the class report from plain numbers."""
 
 from __future__ import annotations
 
