@@ -34,25 +34,29 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
     while error is not None and id(error) not in seen:  # a chain of causes can be a loop
         seen.add(id(error))
         if isinstance(error, OSError) and error.errno in FULL_DISK:
-            return ClassroomError(
-                f"The disk is full: {classroom} cannot be written. Free some space, then grade again."
-            )
+            return _full_disk(str(classroom))
         if isinstance(error, TraitError):
             fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # the object's address helps nobody
             return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")
-        if isinstance(error, sqlite3.Error) and "full" in str(error):
-            return ClassroomError(
-                f"The disk is full: {classroom}/gradebook.db cannot be written. Free some space, then grade again."
-            )
-        if isinstance(error, sqlite3.Error) and "locked" in str(error):
-            return locked_gradebook(classroom)
         if isinstance(error, sqlite3.Error):
-            return ClassroomError(
-                f"The gradebook {classroom}/gradebook.db cannot be used: {error}. Copy it to a safe place, "
-                "then run `nbgrader db upgrade` in the classroom, or restore your last copy."
-            )
+            return _gradebook_error(error, classroom)
         error = getattr(error, "orig", None) or error.__cause__ or error.__context__
     return None
+
+
+def _gradebook_error(error: sqlite3.Error, classroom: Path) -> ClassroomError:
+    if "full" in str(error):
+        return _full_disk(f"{classroom}/gradebook.db")
+    if "locked" in str(error):
+        return locked_gradebook(classroom)
+    return ClassroomError(
+        f"The gradebook {classroom}/gradebook.db cannot be used: {error}. Copy it to a safe place, "
+        "then run `nbgrader db upgrade` in the classroom, or restore your last copy."
+    )
+
+
+def _full_disk(path: str) -> ClassroomError:
+    return ClassroomError(f"The disk is full: {path} cannot be written. Free some space, then grade again.")
 
 
 @contextlib.contextmanager

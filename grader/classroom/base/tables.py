@@ -19,12 +19,7 @@ def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     Raises:
         ClassroomError: if it cannot be read, or has no header.
     """
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ClassroomError(f"{path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ClassroomError(f"{path} is not UTF-8 text. Export it as CSV (UTF-8), not as a spreadsheet.") from None
+    text = _read_text(path)
     first = text.lstrip("\r\n").partition("\n")[0]
     separator = max(",;\t", key=first.count)
     try:
@@ -41,6 +36,15 @@ def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
                 "Use one of them."
             )
     return header, [dict(zip(header, (cell.strip() for cell in line), strict=False)) for line in lines[1:]]
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ClassroomError(f"{path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ClassroomError(f"{path} is not UTF-8 text. Export it as CSV (UTF-8), not as a spreadsheet.") from None
 
 
 def require_columns(path: Path, header: Sequence[str], names: Iterable[str]) -> None:

@@ -32,7 +32,15 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--lessons", nargs="+", default=[], metavar="NN", help='numbers or names, as "02"; default all'
     )
     classroom.set_defaults(func=_explained(run_classroom))
+    _add_autograde(subparsers)
+    demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
+    demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
+    _add_limits(demo)
+    demo.set_defaults(func=_explained(run_demo))
+    marks_commands.register(subparsers, _explained)
 
+
+def _add_autograde(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     autograde = subparsers.add_parser(
         "autograde",
         help="grade every submission of a classroom",
@@ -50,12 +58,6 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     autograde.add_argument("--gpu-slots", action="store_true", help="on the cluster, take one slot GPU for each run")
     autograde.set_defaults(func=_explained(run_autograde), interrupted=[GOES_ON])
-
-    demo = subparsers.add_parser("demo", help="grade an embedded class and show the marks")
-    demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
-    _add_limits(demo)
-    demo.set_defaults(func=_explained(run_demo))
-    marks_commands.register(subparsers, _explained)
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
@@ -110,16 +112,12 @@ def run_autograde(args: argparse.Namespace) -> int:
     from .grading import grade_class
     from .screen_lines import summary_lines
 
-    settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
-    settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
-    settings["run_demonstrations"] = False if args.skip_demonstrations else None
-    given = {name: value for name, value in settings.items() if value is not None}
     with _runner(args) as runner:
         grading = grade_class(
             args.directory,
             args.lesson,
             runner=runner,
-            settings=given,
+            settings=_settings(args),
             is_again=args.again,
             with_feedback=not args.no_feedback,
             say=_printer(),
@@ -135,6 +133,14 @@ def run_autograde(args: argparse.Namespace) -> int:
     if grading.kept_line:
         print(grading.kept_line)
     return EXIT_FAILED if any(row.status == FAILED for row in grading.rows) else 0
+
+
+def _settings(args: argparse.Namespace) -> dict[str, int | bool | str]:
+    """Return the settings of the step RunCells that the command line gives."""
+    settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
+    settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
+    settings["run_demonstrations"] = False if args.skip_demonstrations else None
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 @contextlib.contextmanager

@@ -60,12 +60,7 @@ def make_classroom(
         The lessons that were added.
     """
     sources = lesson_sources() if sources is None else sources
-    if classroom.exists() and not classroom.is_dir():
-        raise ClassroomError(f"{classroom} is a file. Name a folder that is new, empty, or a classroom.")
-    if classroom.is_dir() and any(classroom.iterdir()) and not (classroom / FILE).is_file():
-        raise ClassroomError(f"{classroom} has files and is no classroom. Name a new folder.")
-    if not (classroom / FILE).is_file():
-        _require_outside(classroom)
+    _require_place(classroom)
     chosen = chosen_lessons(lessons, list(sources))
     try:
         for name in FOLDERS:
@@ -81,7 +76,14 @@ def make_classroom(
     return added
 
 
-def _require_outside(classroom: Path) -> None:
+def _require_place(classroom: Path) -> None:
+    """Refuse a place that is neither a classroom nor fit for a new one."""
+    if classroom.exists() and not classroom.is_dir():
+        raise ClassroomError(f"{classroom} is a file. Name a folder that is new, empty, or a classroom.")
+    if (classroom / FILE).is_file():
+        return
+    if classroom.is_dir() and any(classroom.iterdir()):
+        raise ClassroomError(f"{classroom} has files and is no classroom. Name a new folder.")
     above = (classroom.resolve(), *classroom.resolve().parents)
     if repository() in above and repository() / BUILT not in above:
         raise ClassroomError(

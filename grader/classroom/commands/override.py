@@ -35,14 +35,11 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
     Raises:
         ClassroomError: if a name is unknown, the points are out of range, or the gradebook cannot be written.
     """
-    reason = one_line(because, LONGEST_REASON)
-    if not reason:
-        raise ClassroomError('Say why, in one sentence: --because "...". The student reads it.')
+    reason = _stated_reason(because)
     course = open_course(classroom)
     lesson = chosen_lessons([lesson], lessons_of(classroom))[0]
     found = _named_check(classroom, lesson, check)
-    if not math.isfinite(points) or not 0 <= points <= found.points:
-        raise ClassroomError(f"{check} of {lesson} gives 0 to {found.points:g} points, not {points:g}.")
+    _require_in_range(found, lesson, points)
     with only_run(classroom):
         rows = read_rows(classroom)
         if (student, lesson) not in {(row.student, row.lesson) for row in rows}:
@@ -56,6 +53,18 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
         )
         course.feedback(lesson, student)
     return next(row for row in read_rows(classroom) if (row.student, row.lesson) == (student, lesson))
+
+
+def _stated_reason(because: str) -> str:
+    reason = one_line(because, LONGEST_REASON)
+    if not reason:
+        raise ClassroomError('Say why, in one sentence: --because "...". The student reads it.')
+    return reason
+
+
+def _require_in_range(check: Check, lesson: str, points: float) -> None:
+    if not math.isfinite(points) or not 0 <= points <= check.points:
+        raise ClassroomError(f"{check.name} of {lesson} gives 0 to {check.points:g} points, not {points:g}.")
 
 
 def _given_now(row: Row, name: str) -> Row:

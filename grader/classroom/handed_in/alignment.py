@@ -49,8 +49,7 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
     matching = match_cells(known, learner)
     merged = _answered_elsewhere(known, learner, matching)
     extras = _extra_cells(learner, matching)
-    cells = list(extras.get(-1, []))
-    missing = []
+    cells, missing = list(extras.get(-1, [])), []
     for index, cell in enumerate(stub.cells):
         rebuilt = copy.deepcopy(cell)
         if known[index].is_answer and cell.cell_type == "code":
@@ -64,9 +63,8 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
         cells += [rebuilt, *extras.get(index, [])]
     notebook = copy.deepcopy(nbformat.from_dict({**stub, "cells": []}))
     notebook.cells = [_plain(cell, number) for number, cell in enumerate(cells)]
-    return Alignment(
-        notebook, tuple(missing), tuple(matching.notes + _missing_notes(known, missing) + _gone_checks(stub, matching))
-    )
+    notes = matching.notes + _missing_notes(known, missing) + _gone_checks(stub, matching)
+    return Alignment(notebook, tuple(missing), tuple(notes))
 
 
 def _known_by(cell: NotebookNode) -> MasterCell:

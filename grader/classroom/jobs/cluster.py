@@ -182,6 +182,13 @@ def on_cluster(address: str, *, with_gpu_slots: bool = False) -> Iterator[Runner
     Raises:
         ClassroomError: if the extra is missing, nobody answers, or a worker is refused.
     """
+    client = _connected(address)
+    with _quiet(), client:
+        cluster = Cluster(client, address, with_gpu_slots=with_gpu_slots)
+        yield Runner(cluster.run, IN_FLIGHT, cluster.device, cluster.stop, cluster.settle)
+
+
+def _connected(address: str) -> Client:
     try:
         from distributed import Client, Security
         from distributed.comm import connect
@@ -195,12 +202,9 @@ def on_cluster(address: str, *, with_gpu_slots: bool = False) -> Iterator[Runner
 
     try:
         asyncio.run(knock())  # a Client that finds nobody complains later, too
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except Exception as error:
         raise ClassroomError(
             f"No Dask scheduler answers at {address} ({error}). Start one with `dask scheduler`, and name its address "
             "as it prints it, e.g. tcp://login:8786."
         ) from None
-    with _quiet(), client:
-        cluster = Cluster(client, address, with_gpu_slots=with_gpu_slots)
-        yield Runner(cluster.run, IN_FLIGHT, cluster.device, cluster.stop, cluster.settle)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.confinement import Confinement
-from grader.classroom.sandbox.variables import plain_variables
+from grader.classroom.sandbox.variables import plain_variables, with_import_path
 
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60
@@ -73,19 +73,19 @@ class ForkServer:
         self._folder = tempfile.mkdtemp(prefix="fork-", dir=scratch_folder())  # only this user may enter
         self.path = str(Path(self._folder) / "socket")
         command = [sys.executable, "-P", "-m", "grader.classroom.running.fork_server", self.path, *modules]
-        package = str(Path(__file__).resolve().parents[3])
-        paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)
-        # The memory of every forked process holds this environment.
-        environment = plain_variables(os.environ) | MAPPED_ALLOCATIONS | {"PYTHONPATH": paths}
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._complaints,
-            env=environment,
+            # The memory of every forked process holds this environment.
+            env=with_import_path(plain_variables(os.environ) | MAPPED_ALLOCATIONS),
             start_new_session=True,
         )
+        self._await_ready()
+
+    def _await_ready(self) -> None:
         assert self._process.stdout is not None
         timer = threading.Timer(START_SECONDS, self._process.kill)
         timer.start()

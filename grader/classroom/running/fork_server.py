@@ -128,13 +128,20 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
         connection.close()
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         os._exit(code if code >= 0 else 128 - code)
+    _run_call({**request, "folder": folder}, confinement, descriptors, connection)
+
+
+def _run_call(
+    request: Mapping[str, Any], confinement: Confinement | None, descriptors: list[int], connection: socket.socket
+) -> NoReturn:
+    """Call the function of a request and end the process with the exit code that Python would give."""
     code = 1
     try:
         connection = _take_over(descriptors, connection)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.environ.clear()
         os.environ.update(request["environment"])
-        os.chdir(folder)
+        os.chdir(request["folder"])
         random.seed()
         pkgutil.resolve_name(request["call"])(*request["arguments"], ready=_get_ready(confinement, connection))
         code = 0

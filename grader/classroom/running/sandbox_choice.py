@@ -24,6 +24,7 @@ from grader.classroom.sandbox.confinement import (
     Bounds,
     Confinement,
 )
+from grader.classroom.sandbox.variables import with_import_path
 from grader.classroom.sandbox.visible import JUDGES, device_paths, hidden_paths, visible_paths
 
 from .fork_client import ForkedProcess, ForkServerError
@@ -120,7 +121,7 @@ def _run_probe(confinement: Confinement, server: str, arguments: list[str]) -> i
                 capture_output=True,
                 text=True,
                 timeout=PROBE_SECONDS,
-                env=_with_grader(environment),
+                env=with_import_path(environment),
             )
             if ended.returncode and ended.stderr.strip():
                 raise OSError(ended.stderr.strip().splitlines()[-1])
@@ -138,8 +139,3 @@ def _run_probe(confinement: Confinement, server: str, arguments: list[str]) -> i
     if process.failure:
         raise OSError(process.failure)
     return code
-
-
-def _with_grader(environment: dict[str, str]) -> dict[str, str]:
-    paths = [str(JUDGES.parents[1]), environment["PYTHONPATH"]]
-    return environment | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}

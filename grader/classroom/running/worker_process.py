@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from grader.classroom.sandbox.confinement import NONE, WITH_LOOPBACK, Confinement
+from grader.classroom.sandbox.variables import with_import_path
 from grader.units import MIB
 
 from .execution import CHANGED, DIED, CellRun, Execution, Limits
@@ -49,7 +50,7 @@ def start_worker(environment: Mapping[str, str], confinement: Confinement | None
     command = [sys.executable, "-P", "-m", "grader.classroom.running.worker"]
     pipe = subprocess.PIPE
     worker = subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=complaints, env=_with_import_path(environment), start_new_session=True
+        command, stdin=pipe, stdout=pipe, stderr=complaints, env=with_import_path(environment), start_new_session=True
     )
     assert worker.stdin is not None and worker.stdout is not None
     return worker, worker.stdin, worker.stdout
@@ -68,7 +69,7 @@ def fork_worker(environment: Mapping[str, str], confinement: Confinement | None,
             worker_server().path,
             "grader.classroom.running.worker:run_forked",
             [],
-            environment=_with_import_path(environment) | chosen,
+            environment=with_import_path(environment) | chosen,
             folder=tempfile.gettempdir(),
             descriptors=(job, lines, complaints.fileno()),
         )
@@ -88,13 +89,6 @@ def _provisioned(server: str, confinement: Confinement | None) -> dict[str, str]
     if confinement is not None:
         chosen[CONFINEMENT_VARIABLE] = json.dumps(confinement.to_dict())
     return chosen
-
-
-def _with_import_path(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment with this very package first in PYTHONPATH."""
-    package = str(Path(__file__).resolve().parents[3])
-    paths = os.pathsep.join(path for path in (package, environment.get("PYTHONPATH", "")) if path)
-    return {**environment, "PYTHONPATH": paths}
 
 
 class CannotRun(Exception):

@@ -67,30 +67,39 @@ def score_notebook(notebook: NotebookNode, execution: Execution, missing: Sequen
         One score per graded cell, in order.
     """
     checks = {check.name: check for check in checks_of(notebook)}
-    answers = {
-        str(nbgrader_metadata(cell)["grade_id"]): execution.cells.get(index)
-        for index, cell in enumerate(notebook.cells)
-        if nbgrader_metadata(cell).get("solution")
-    }
+    answers = _runs_of_answers(notebook, execution)
     scores = []
     for index, cell in enumerate(notebook.cells):
         check = checks.get(str(nbgrader_metadata(cell).get("grade_id", "")))
         if check is None:
             continue
+        is_missing = check.exercise in missing
         if check.is_manual:
             scores.append(_manual(check, cell))
-            continue
-        if check.needs_loopback and execution.sandbox not in WITH_LOOPBACK and check.exercise not in missing:
+        elif check.needs_loopback and execution.sandbox not in WITH_LOOPBACK and not is_missing:
             scores.append(_not_gradable(check, execution.sandbox))
-            continue
-        score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
-        if score.verdict in (FAIL, ERROR) and has_hidden(str(cell.source)):
-            score = _without_hidden(score, str(cell.source))
-        if check.exercise in missing and score.verdict != PASS:
-            reason = f"the cell of {check.exercise} is not in the submission"
-            score = score_of(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
-        scores.append(score)
+        else:
+            score = _score_check(check, execution.cells.get(index), execution, answers.get(check.exercise))
+            scores.append(_as_shown(score, check, str(cell.source), is_missing))
     return scores
+
+
+def _runs_of_answers(notebook: NotebookNode, execution: Execution) -> dict[str, CellRun | None]:
+    return {
+        str(nbgrader_metadata(cell)["grade_id"]): execution.cells.get(index)
+        for index, cell in enumerate(notebook.cells)
+        if nbgrader_metadata(cell).get("solution")
+    }
+
+
+def _as_shown(score: Score, check: Check, source: str, is_missing: bool) -> Score:
+    """Return the score without what hidden tests must not reveal, or as missing where there was no answer to score."""
+    if is_missing and score.verdict != PASS:
+        reason = f"the cell of {check.exercise} is not in the submission"
+        return score_of(check, 0.0, MISSING, MISSING, measured=reason, seconds=score.seconds)
+    if score.verdict in (FAIL, ERROR) and has_hidden(source):
+        return _without_hidden(score, source)
+    return score
 
 
 def unreadable_scores(notebook: NotebookNode, reason: str) -> list[Score]:

@@ -279,8 +279,8 @@ def test_extension_for_an_unknown_lesson_is_rejected_with_its_file(room: Path) -
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("ada,07,-3", "ada: '-3' is no number of days. Write it like 2."),
-        ("ada,07,soon", "ada: 'soon' is no number of days"),
+        ("ada,07,-3", "ada: '-3' is not a number of days. Write it like 2."),
+        ("ada,07,soon", "ada: 'soon' is not a number of days"),
         ("ada,07,1\nada,7,0", f"ada: two lines for {LESSON}. Leave one of them."),
         ("ada;07;1", "the first line is separated by ',', and 'ada;07;1' by something else"),
     ],
