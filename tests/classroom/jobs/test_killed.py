@@ -176,7 +176,7 @@ def test_a_disk_that_is_full_when_feedback_is_written_is_reported(new_room: NewR
 def test_folder_of_a_running_process_stays_and_that_of_a_killed_one_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script = "from grader.classroom.base.scratch import scratch_folder; print(scratch_folder(), flush=True); input()"
+    script = "from grader.classroom.base.storage import scratch_folder; print(scratch_folder(), flush=True); input()"
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=REPOSITORY,
