@@ -11,7 +11,7 @@ import time
 
 import nbformat
 
-from grader.classroom.jobs import Job, run_job
+from grader.classroom.jobs.job import Job, run_job
 from grader.units import format_seconds
 
 IMPORTS = "import torch, datasets\nfrom accelerate import Accelerator\nfrom transformers import Trainer"

@@ -1,4 +1,4 @@
-"""The sandbox without namespaces: rules about files and signals (Landlock), and a filter of system calls.
+"""Build the sandbox without namespaces: rules about files and signals (Landlock), and a filter of system calls.
 
 There is no network at all, not even within the machine, so exercises with several ranks cannot be graded in it.
 """

@@ -1,4 +1,4 @@
-"""The sandbox of namespaces: a file system, processes, a network and users of its own.
+"""Build the sandbox of namespaces: a file system, processes, a network and users of its own.
 
 `enter_namespaces` is called by a process that then forks; its child is the first process of the new namespaces and
 calls `settle_first_process`. As root, the file system is built first, and the rights of root are given up before the
@@ -71,7 +71,7 @@ def settle_first_process() -> None:
 
 
 def close_sockets(confinement: Confinement) -> None:
-    """Let nobody write to the folder of sockets any more: it lies on the machine's disk."""
+    """Make the folder of sockets read-only, since it is on the machine's disk."""
     calls.seal(confinement.sockets, calls.MOUNT_ATTR_RDONLY)
 
 
@@ -119,7 +119,7 @@ def _give_to(owner: tuple[int, int], *folders: str) -> None:
 
 
 def _show(root: str, path: str, attributes: int) -> None:
-    """Let a file, a folder or a link of the machine stand at its own place below `root`."""
+    """Show a file, a folder or a link of the machine at its own path below `root`."""
     place = root + path
     os.makedirs(os.path.dirname(place), exist_ok=True)
     if os.path.islink(path):
