@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from grader.classroom.sandbox.visible import require_judges
+
 VERDICT_SECONDS = 60
 START_SECONDS = 120  # a cold import of everything from a slow disk
 LARGEST_ANSWER = 2**20  # characters
@@ -28,6 +30,7 @@ class Judge:
     """A running judge; it keeps its references, so that the class computes each of them once."""
 
     def __init__(self) -> None:
+        require_judges()
         self._complaints = tempfile.TemporaryFile()
         package = str(Path(__file__).resolve().parents[3])
         paths = os.pathsep.join(path for path in (package, os.environ.get("PYTHONPATH", "")) if path)

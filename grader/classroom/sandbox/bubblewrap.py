@@ -13,6 +13,7 @@ from pathlib import Path
 from . import system_calls, warden
 from .confinement import Confinement
 from .namespaces import FILES, FOLDER, HOST, USER_ID
+from .visible import nested
 
 PROGRAM = "bwrap"
 INSIDE = "/run/files"  # where the lesson's files are seen before they are copied
@@ -31,10 +32,13 @@ def command_in_bubblewrap(confinement: Confinement, call: str, arguments: Sequen
     words += ["--cap-drop", "ALL", "--uid", str(USER_ID), "--gid", str(USER_ID), "--hostname", HOST]
     words += ["--size", str(confinement.bounds.scratch_bytes), "--tmpfs", "/"]
     words += ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", confinement.home, "--dir", FOLDER]
-    for path in confinement.visible:
-        words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
+    for path, is_hidden in nested(confinement.visible, confinement.hidden):
+        if is_hidden:
+            words += ["--size", "4096", "--tmpfs", path]
+        else:
+            words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
     for path in confinement.hidden:
-        words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+        words += ["--remount-ro", path]
     for path in confinement.devices:
         words += ["--dev-bind", path, path]
     for path, place in _write_settings(confinement):

@@ -39,7 +39,7 @@ class Confinement:
     Attributes:
         level: "namespaces", "bubblewrap" or "landlock".
         visible: Files and folders of the machine that it can read, at their own places.
-        hidden: Folders within them that it finds empty.
+        hidden: Folders within them of which it sees only what is visible itself.
         devices: Device files that it can use.
         run: Folder of this run, with three folders in it: see the properties.
         home: The home folder of the environment; empty inside.

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import system_calls as calls
 from .confinement import Confinement
+from .visible import nested
 
 FOLDER = "/tmp/lesson"  # where the kernel runs
 USER, USER_ID = "learner", 1000  # inside
@@ -99,10 +100,13 @@ def _build_file_system(confinement: Confinement, owner: tuple[int, int]) -> None
     for path, target in LINKS.items():
         os.symlink(target, root + path)
     _give_to(owner, root + FOLDER, root + confinement.home)
-    for path in confinement.visible:
-        _show(root, path, SEALED)
+    for path, is_hidden in nested(confinement.visible, confinement.hidden):
+        if is_hidden:
+            calls.mount("tmpfs", root + path, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, "size=4k,mode=0755")
+        else:
+            _show(root, path, SEALED)
     for path in confinement.hidden:
-        calls.mount("tmpfs", root + path, "tmpfs", calls.MS_RDONLY, "size=4k,mode=0555")
+        calls.seal(root + path, SEALED)
     for path in confinement.devices:
         _show(root, path, calls.MOUNT_ATTR_NOSUID | calls.MOUNT_ATTR_NOEXEC)
     _give_to(owner, confinement.sockets)

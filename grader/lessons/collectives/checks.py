@@ -22,6 +22,7 @@ from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
 from grader.observing.contract import fail, require_number, require_tensor
 from grader.observing.rank_runs import run_on_ranks
+from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 from grader.ranks.run import RankRun
 from grader.verdict import CheckFailed, NotSolvedYet
@@ -36,7 +37,8 @@ def check_all_reduce_costs(predict_all_reduce: Callable[..., Any], seed: int) ->
     predicted = []
     for case in cost_cases(seed):
         arguments = {name: getattr(case, name) for name in PREDICTION}
-        with tell_arguments("predict_all_reduce", **arguments):
+        instead = "rounds and bytes computed from the three arguments"
+        with tell_arguments("predict_all_reduce", **arguments), refuse_rank_runs(instead):
             answer = predict_all_reduce(*arguments.values())
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]

@@ -20,6 +20,7 @@ from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
 from grader.observing.library_calls import record_library_calls
 from grader.observing.recording import TrainingRecord, flat_gradient, record_training
+from grader.observing.refused_meters import refuse_meters
 from grader.observing.running import make_check
 from grader.testbed.regressions import MicroBatch
 
@@ -32,7 +33,8 @@ def check_predicted_peak(predict_peak_bytes: Callable[..., Any], seed: int) -> O
     """Ask for the peak of four chains."""
     predicted = []
     for case in peak_cases(seed):
-        answer = predict_peak_bytes(case.parameter_bytes, case.state_bytes, case.activation_bytes, case.k)
+        with refuse_meters("a formula: the peak computed from the four arguments"):
+            answer = predict_peak_bytes(case.parameter_bytes, case.state_bytes, case.activation_bytes, case.k)
         predicted.append(require_number(answer, "the peak in bytes"))
     return Observation({"predicted_bytes": predicted})
 

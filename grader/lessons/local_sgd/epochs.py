@@ -48,11 +48,6 @@ class EpochCase:
         """Updates of each rank."""
         return len(self.boundaries)
 
-    @property
-    def averages(self) -> list[int]:
-        """Return after which updates the ranks average; the last update is one of them."""
-        return sorted({*range(self.every, self.updates + 1, self.every), self.updates})
-
     def make_model(self) -> nn.Sequential:
         """Build a small regression model, the same on every rank."""
         with torch.random.fork_rng(devices=[]):

@@ -24,21 +24,6 @@ class SynchronisationsCase:
     every: int
     optimizer: str
 
-    @property
-    def updates(self) -> int:
-        """Updates of each rank."""
-        return -(-self.micro_batches // self.k)
-
-    @property
-    def synchronisations(self) -> int:
-        """Averages of the run, the final one included where it is needed."""
-        return -(-self.updates // self.every)
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether the run ends in the weights of data parallel training."""
-        return self.optimizer in (PLAIN, MOMENTUM) and self.synchronisations == self.updates
-
 
 def synchronisations_cases(seed: int) -> tuple[SynchronisationsCase, ...]:
     """Fifteen settings.

@@ -96,7 +96,7 @@ def _small_forecast(case: ExtrapolationCase, asked: list[int]) -> Callable[[int]
                 "two small models are enough: what differs between them, and what do they share?",
             )
         asked.append(int(layers))
-        return case.peak_bytes(int(layers))
+        return case.few_bytes if layers == case.few else case.more_bytes
 
     return forecast_layers
 

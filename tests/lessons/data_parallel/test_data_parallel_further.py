@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judging.lessons.data_parallel.agreement import judge_data_parallel_agreement
+from grader.judging.lessons.data_parallel.agreement_causes import is_equal
 from grader.lessons.data_parallel.agreement import EQUAL_WITH_NAN, AgreementCase, agreement_cases, one_of
 from grader.observation import Observation
 
@@ -26,7 +27,7 @@ def answers(
 
 
 def missing(*kinds: str, doubted: tuple[str, ...] = ()):
-    return lambda case, rank: (case.is_equal or case.kind in kinds) and case.kind not in doubted
+    return lambda case, rank: (is_equal(case) or case.kind in kinds) and case.kind not in doubted
 
 
 def parameters(*places: int):
@@ -43,11 +44,11 @@ def test_right_answers_pass() -> None:
 
 
 def no_word_from_others(case: AgreementCase, rank: int) -> bool:
-    return case.is_equal or rank != case.odd_rank
+    return is_equal(case) or rank != case.odd_rank
 
 
 def rank_not_compared(odd_rank: int):
-    return lambda case, rank: case.is_equal or (case.world_size == 3 and case.odd_rank == odd_rank)
+    return lambda case, rank: is_equal(case) or (case.world_size == 3 and case.odd_rank == odd_rank)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -55,10 +56,10 @@ def rank_not_compared(odd_rank: int):
     ("answer", "code"),
     [
         (lambda case, rank: False, "always_false"),
-        (lambda case, rank: not case.is_equal, "equal_ranks_doubted"),
+        (lambda case, rank: not is_equal(case), "equal_ranks_doubted"),
         (no_word_from_others, "ranks_answer_differently"),
-        (lambda case, rank: case.is_equal or rank == 0, "rank_zero_not_told"),
-        (lambda case, rank: case.is_equal or rank not in (0, case.odd_rank), "only_the_two_know"),
+        (lambda case, rank: is_equal(case) or rank == 0, "rank_zero_not_told"),
+        (lambda case, rank: is_equal(case) or rank not in (0, case.odd_rank), "only_the_two_know"),
         (rank_not_compared(1), "rank_left_out"),
         (rank_not_compared(2), "rank_left_out"),
         (missing("swapped", "exchanged", "negative zero"), "order_forgotten"),
@@ -74,7 +75,7 @@ def rank_not_compared(odd_rank: int):
         (missing("not a number"), "nan_replaced"),
         (missing("negative zero", doubted=(EQUAL_WITH_NAN,)), "weights_as_numbers"),
         (missing(doubted=(EQUAL_WITH_NAN,)), "nan_unlike_itself"),
-        (lambda case, rank: case.is_equal or (case.kind == "not a number" and rank == 0), "nan_compared"),
+        (lambda case, rank: is_equal(case) or (case.kind == "not a number" and rank == 0), "nan_compared"),
         (missing("swapped", "first number"), "differences_missed"),
         *((parameters(place), "parameter_left_out") for place in range(6)),
         (parameters(0, 1), "frozen_left_out"),

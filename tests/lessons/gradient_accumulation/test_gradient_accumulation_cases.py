@@ -3,6 +3,7 @@
 import pytest
 import torch.nn.functional as F
 
+from grader.judging.lessons.gradient_accumulation.micro_batch_size import fitting
 from grader.judging.lessons.gradient_accumulation.peak import TOLERANCE, end_of_forward, peak, update
 from grader.lessons.gradient_accumulation.forms import forms_cases
 from grader.lessons.gradient_accumulation.loops import updates_cases
@@ -79,7 +80,7 @@ def test_the_budget_moves_the_peak_by_at_least_16_mib():
 
 def test_one_job_fits_one_row_one_only_as_a_whole_and_one_not_at_all():
     cases = fit_cases(0)
-    assert [case.fitting for case in cases[2:]] == [[1], [1, cases[3].batch], [cases[4].batch], []]
+    assert [fitting(case) for case in cases[2:]] == [[1], [1, cases[3].batch], [cases[4].batch], []]
 
 
 def test_pairs_fill_the_micro_batches():

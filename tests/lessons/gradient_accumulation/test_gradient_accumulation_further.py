@@ -12,7 +12,12 @@ from torch import Tensor
 
 from grader.judging.lessons.gradient_accumulation.forms import judge_accelerate_form, judge_trainer_form
 from grader.judging.lessons.gradient_accumulation.loops import judge_stream_updates
-from grader.judging.lessons.gradient_accumulation.micro_batch_size import MISTAKES, judge_largest_micro_batch
+from grader.judging.lessons.gradient_accumulation.micro_batch_size import (
+    MISTAKES,
+    divisors,
+    fitting,
+    judge_largest_micro_batch,
+)
 from grader.judging.numbers import Mistake
 from grader.judging.vectors import gradient_at
 from grader.lessons.gradient_accumulation.forms import FormsCase, forms_cases
@@ -34,7 +39,7 @@ def observe_sizes(choose: Callable[[FitCase], float | None], seed: int) -> Obser
 
 
 def largest_fitting(case: FitCase) -> int | None:
-    return max(case.fitting, default=None)
+    return max(fitting(case), default=None)
 
 
 def size_by(mistake: Mistake[FitCase], case: FitCase) -> float | None:
@@ -51,7 +56,7 @@ def test_the_largest_fitting_size_passes_and_no_known_mistake_does(seed: int) ->
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_mistake_is_recognised_whether_or_not_it_raises_when_nothing_fits(seed: int) -> None:
-    raising = observe_sizes(lambda case: case.batch if case.fitting else None, seed)
+    raising = observe_sizes(lambda case: case.batch if fitting(case) else None, seed)
     returning = observe_sizes(lambda case: case.batch, seed)
     assert judge_largest_micro_batch(raising, seed) == judge_largest_micro_batch(returning, seed)
     assert judge_largest_micro_batch(raising, seed).code == "whole_batch"
@@ -65,7 +70,7 @@ def test_a_size_where_nothing_fits_is_told_apart(seed: int) -> None:
 
 
 def test_sizes_that_no_mistake_explains_are_said_to_be_unrecognised() -> None:
-    assert judge_largest_micro_batch(observe_sizes(lambda case: case.divisors[1], 0), 0).code == UNRECOGNISED
+    assert judge_largest_micro_batch(observe_sizes(lambda case: divisors(case)[1], 0), 0).code == UNRECOGNISED
 
 
 def test_a_size_that_does_not_divide_the_batch_is_told_so() -> None:

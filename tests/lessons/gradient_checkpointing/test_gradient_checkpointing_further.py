@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from grader.judging.lessons.gradient_checkpointing import forms
-from grader.judging.lessons.gradient_checkpointing.faults import judge_found_faults
+from grader.judging.lessons.gradient_checkpointing.faults import faults_of, judge_found_faults
 from grader.judging.lessons.gradient_checkpointing.forms import (
     judge_checkpointed_accelerate,
     judge_checkpointed_trainer,
@@ -34,7 +34,7 @@ def one_thread() -> None:
 
 def judge_faults(seed: int, find: Callable[[frozenset[str]], set[str]]) -> str:
     return judge_found_faults(
-        Observation({"found": [sorted(find(case.faults)) for case in faults_cases(seed)]}), seed
+        Observation({"found": [sorted(find(faults_of(case))) for case in faults_cases(seed)]}), seed
     ).code
 
 
@@ -57,7 +57,7 @@ def test_answers_without_a_test_are_named(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_hook_after_the_block_is_named_where_torch_alone_is_called_faulty(seed: int) -> None:
-    found = [sorted({"no_recompute"} if case.is_torch else case.faults) for case in faults_cases(seed)]
+    found = [sorted({"no_recompute"} if case.is_torch else faults_of(case)) for case in faults_cases(seed)]
     assert judge_found_faults(Observation({"found": found}), seed).code == "end_of_a_run_counted"
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judging.lessons.local_sgd.epochs import group_gradient
+from grader.judging.lessons.local_sgd.evidence import averages_of
 from grader.judging.lessons.local_sgd.movements import Stepper, _average_state
 from grader.judging.lessons.local_sgd.traffic import average_bytes
 from grader.lessons.local_sgd.averaging import AveragingCase, averaging_cases, vectors_of
@@ -61,7 +62,7 @@ def averaging_run(
 def epoch_run(
     seed: int,
     *,
-    averages: Callable[[EpochCase], Sequence[int]] = lambda case: case.averages,
+    averages: Callable[[EpochCase], Sequence[int]] = averages_of,
     mean: Callable[[Tensor], Tensor] = lambda weights: weights.mean(dim=0),
     gradient: Callable[[Tensor, int], Tensor] = lambda own, rank: own[rank],
     state: Callable[[Sequence[Stepper]], None] = lambda steppers: None,

@@ -7,7 +7,10 @@ import torch
 from torch import nn
 
 from grader.judging.lessons.local_sgd.epochs import first_weights, own_gradients
+from grader.judging.lessons.local_sgd.evidence import averages_of
+from grader.judging.lessons.local_sgd.methods import method_of
 from grader.judging.lessons.local_sgd.movements import Stepper
+from grader.judging.lessons.local_sgd.synchronisations import is_equal, synchronisations, updates
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
 from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, SGD, EpochCase, accelerated_cases, epoch_cases
 from grader.lessons.local_sgd.methods import (
@@ -54,31 +57,31 @@ def test_epochs_end_with_and_without_a_final_average(seed: int) -> None:
     assert each.every == 1 and short.micro_batches % short.k and single.updates < single.every
     for case in (first, whole):
         counted = {-(-micro // case.k) for micro in range(case.every, case.micro_batches + 1, case.every)}
-        assert counted != set(case.averages)
+        assert counted != set(averages_of(case))
     at_updates = {number for number, end in enumerate(whole.boundaries, start=1) if end % whole.every == 0}
-    assert at_updates != set(whole.averages)
+    assert at_updates != set(averages_of(whole))
     assert first.k != first.world_size and first.micro_batches % first.k and first.micro_batches % first.every
     assert not short.updates % short.every and not single.micro_batches % single.every
     for case in (*epoch_cases(seed), *accelerated_cases(seed)):
-        assert case.averages[-1] == case.updates == len(case.boundaries)
+        assert averages_of(case)[-1] == case.updates == len(case.boundaries)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_runs_to_predict_hold_every_trap(seed: int) -> None:
     cases = synchronisations_cases(seed)
-    assert any(case.updates % case.every for case in cases) and any(not case.updates % case.every for case in cases)
-    assert any(case.updates == 1 < case.every and case.is_equal for case in cases)
-    assert any(case.updates == 1 and not case.is_equal for case in cases)
+    assert any(updates(case) % case.every for case in cases) and any(not updates(case) % case.every for case in cases)
+    assert any(updates(case) == 1 < case.every and is_equal(case) for case in cases)
+    assert any(updates(case) == 1 and not is_equal(case) for case in cases)
     shares = {case.micro_batches % case.k / case.k for case in cases if case.every == 1}
     assert any(0 < share < 0.5 for share in shares) and any(share > 0.5 for share in shares)
-    late = [case for case in cases if case.synchronisations == 1 < case.updates]
+    late = [case for case in cases if synchronisations(case) == 1 < updates(case)]
     assert {case.optimizer for case in late} == {SGD, MOMENTUM}
     assert {case.optimizer for case in cases if case.every == 1} == {case.optimizer for case in cases}
 
 
 def test_every_kind_of_training_is_there_in_an_order_of_the_seed() -> None:
     orders = {
-        tuple((case.method, case.every, case.driver, case.difference, case.is_kept) for case in method_cases(seed))
+        tuple((method_of(case), case.every, case.driver, case.difference, case.is_kept) for case in method_cases(seed))
         for seed in range(6)
     }
     assert len(orders) > 3
@@ -117,7 +120,7 @@ def test_a_sum_of_three_equal_weights_over_three_may_round() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_running_statistics_differ_where_parameters_are_averaged(seed: int) -> None:
     cases = [case for case in method_cases(seed) if case.is_normalised]
-    assert {case.world_size for case in cases} == {2, 3} and {case.method for case in cases} == {PARAMETERS}
+    assert {case.world_size for case in cases} == {2, 3} and {method_of(case) for case in cases} == {PARAMETERS}
     for case in cases:
         models = [case.make_model() for _ in range(2)]
         for rank, model in enumerate(models):
@@ -128,7 +131,7 @@ def test_running_statistics_differ_where_parameters_are_averaged(seed: int) -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ranks_that_never_talk_differ_in_their_last_bits_only(seed: int) -> None:
-    case = next(case for case in method_cases(seed) if (case.method, case.difference) == (NOTHING, LAST_BITS))
+    case = next(case for case in method_cases(seed) if (method_of(case), case.difference) == (NOTHING, LAST_BITS))
     first, second = (_trained_alone(case, rank) for rank in range(2))
     assert not torch.equal(first, second) and torch.allclose(first, second)
 

@@ -9,10 +9,13 @@ from local_sgd_runs import average_state, averaged_bytes, averaging_run, epoch_r
 
 from grader.judging.lessons.local_sgd.averaging import judge_averaged_parameters
 from grader.judging.lessons.local_sgd.epochs import group_gradient, judge_local_sgd_updates
+from grader.judging.lessons.local_sgd.evidence import averages_of
 from grader.judging.lessons.local_sgd.synchronisations import (
     COUNT_MISTAKES,
     EQUAL_RULES,
+    is_equal,
     judge_local_sgd_synchronisations,
+    synchronisations,
 )
 from grader.judging.lessons.local_sgd.traffic import average_bytes, judge_averaged_bytes, judge_local_sgd_traffic
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
@@ -23,7 +26,7 @@ from grader.observation import Observation
 SEEDS = (0, 20011)
 
 
-def predicted(seed: int, count=lambda case: case.synchronisations, equal=lambda case: case.is_equal) -> Observation:
+def predicted(seed: int, count=synchronisations, equal=is_equal) -> Observation:
     return Observation({"predicted": [[count(case), equal(case)] for case in synchronisations_cases(seed)]})
 
 
@@ -206,7 +209,7 @@ def test_a_barrier_is_told(judge) -> None:
         ({"averages": lambda case: []}, "never_averaged"),
         ({"averages": lambda case: range(case.every, case.updates + 1, case.every)}, "no_final_average"),
         (
-            {"averages": lambda case: [one for one in case.averages if not by_micro_batches(case, one)]},
+            {"averages": lambda case: [one for one in averages_of(case) if not by_micro_batches(case, one)]},
             "final_average_by_micro_batches",
         ),
         ({"averages": lambda case: [case.updates]}, "final_average_only"),

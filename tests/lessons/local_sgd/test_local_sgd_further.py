@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from grader.judging.lessons.local_sgd.forms import judge_local_sgd_accelerate
-from grader.judging.lessons.local_sgd.methods import _KNOWN, judge_local_sgd_method
+from grader.judging.lessons.local_sgd.methods import _KNOWN, judge_local_sgd_method, method_of
 from grader.lessons.local_sgd.epochs import accelerated_cases
 from grader.lessons.local_sgd.methods import DRIVER, METHODS, method_cases
 from grader.observation import Observation
@@ -15,12 +15,12 @@ from grader.observation import Observation
 SEEDS = (0, 20011)
 
 
-def method_run(seed: int, answer=lambda case, rank: case.method, **facts: Any) -> Observation:
+def method_run(seed: int, answer=lambda case, rank: method_of(case), **facts: Any) -> Observation:
     settings = []
     for case in method_cases(seed):
         ranks = []
         for rank in range(case.world_size):
-            steps = case.updates if case.method != DRIVER or rank == case.driver else 0
+            steps = case.updates if method_of(case) != DRIVER or rank == case.driver else 0
             common = {"answer": answer(case, rank), "is_text": True, "trained": 1, "steps": steps, "left": []}
             common["is_copy"] = False
             ranks.append(common | facts)
@@ -42,7 +42,7 @@ def use_run(seed: int, made: list[list[Any]] | None = None, **library: Any) -> O
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_right_test_passes_in_every_order(seed: int) -> None:
     assert judge_local_sgd_method(method_run(seed), seed).is_passed
-    assert {case.method for case in method_cases(seed)} == set(METHODS)
+    assert {method_of(case) for case in method_cases(seed)} == set(METHODS)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -56,15 +56,15 @@ def test_a_wrong_test_is_told(seed: int, wrong, code: str) -> None:
     ("answer", "facts", "code"),
     [
         (lambda case, rank: "gradients", {}, "same_for_all"),
-        (lambda case, rank: "nothing" if rank else case.method, {}, "ranks_answer_differently"),
+        (lambda case, rank: "nothing" if rank else method_of(case), {}, "ranks_answer_differently"),
         (lambda case, rank: "NoneType", {"is_text": False}, "returned_none"),
         (lambda case, rank: "int", {"is_text": False}, "no_text"),
         (lambda case, rank: "DDP", {}, "other_word"),
-        (lambda case, rank: case.method, {"trained": 2}, "trained_another_time"),
-        (lambda case, rank: case.method, {"is_copy": True}, "trained_a_copy"),
-        (lambda case, rank: case.method, {"left": ["a hook"]}, "hook_left_behind"),
-        (lambda case, rank: case.method, {"left": ["another optimizer.step"]}, "step_left_replaced"),
-        (lambda case, rank: case.method, {"steps": 1}, "stepped_too"),
+        (lambda case, rank: method_of(case), {"trained": 2}, "trained_another_time"),
+        (lambda case, rank: method_of(case), {"is_copy": True}, "trained_a_copy"),
+        (lambda case, rank: method_of(case), {"left": ["a hook"]}, "hook_left_behind"),
+        (lambda case, rank: method_of(case), {"left": ["another optimizer.step"]}, "step_left_replaced"),
+        (lambda case, rank: method_of(case), {"steps": 1}, "stepped_too"),
     ],
 )
 def test_a_call_that_breaks_the_contract_is_told(answer, facts: dict, code: str) -> None:

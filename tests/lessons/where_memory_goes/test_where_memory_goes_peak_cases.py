@@ -2,6 +2,7 @@
 
 import pytest
 
+from grader.judging.lessons.where_memory_goes.line_mistakes import fixed_bytes, peak_bytes, truth
 from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
 from grader.lessons.where_memory_goes.extrapolation import BERT_LARGE, extrapolation_cases
 from grader.lessons.where_memory_goes.step_peak import step_cases
@@ -49,7 +50,7 @@ def test_chains_differ_between_seeds():
 @pytest.mark.parametrize("layers", [2, 4, pytest.param(24, marks=pytest.mark.slow)])
 def test_bert_large_has_the_forecast_bytes(layers):
     forecast = forecast_peak_memory(bert_large_recipe(layers=layers), operators="cpu")
-    assert BERT_LARGE.peak_bytes(layers) == forecast.peak_bytes
+    assert peak_bytes(BERT_LARGE, layers) == forecast.peak_bytes
 
 
 def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both():
@@ -63,4 +64,4 @@ def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both()
 
 def test_the_fixed_part_is_large_enough_to_be_missed():
     for seed in range(200):
-        assert all(case.fixed_bytes > 0.03 * case.peak_bytes(case.layers) for case in extrapolation_cases(seed))
+        assert all(fixed_bytes(case) > 0.03 * truth(case) for case in extrapolation_cases(seed))

@@ -9,7 +9,13 @@ import pytest
 
 from grader.judging.lessons.where_memory_goes import step_truth
 from grader.judging.lessons.where_memory_goes.extrapolation import judge_extrapolated_peak
-from grader.judging.lessons.where_memory_goes.line_mistakes import LINE_MISTAKES, truth
+from grader.judging.lessons.where_memory_goes.line_mistakes import (
+    LINE_MISTAKES,
+    fixed_bytes,
+    layer_bytes,
+    peak_bytes,
+    truth,
+)
 from grader.judging.lessons.where_memory_goes.step_explanations import FORMS, RIGHT_FORM, Form
 from grader.judging.lessons.where_memory_goes.step_patterns import UNITS
 from grader.judging.lessons.where_memory_goes.step_peak import judge_step_peak
@@ -209,7 +215,7 @@ def test_every_misconception_of_the_line_is_named(mistake, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_rule_of_three_is_told_the_layers_that_it_amounts_to(seed: int) -> None:
-    verdict = judge_lines(seed, lambda case: case.peak_bytes(case.few) * case.layers / case.few)
+    verdict = judge_lines(seed, lambda case: case.few_bytes * case.layers / case.few)
     assert "16,850.2 MiB" in verdict.measured
     assert "as if the model had 34.17 layers" in verdict.measured
 
@@ -224,7 +230,7 @@ def test_the_rounding_of_a_float_passes(yields: Callable[[ExtrapolationCase], fl
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("layers", [-2, -1, 1, 0.5])
 def test_layers_too_many_or_too_few_are_counted(layers: float, seed: int) -> None:
-    verdict = judge_lines(seed, lambda case: case.fixed_bytes + (case.layers + layers) * case.layer_bytes)
+    verdict = judge_lines(seed, lambda case: fixed_bytes(case) + (case.layers + layers) * layer_bytes(case))
     assert verdict.code == "layers_miscounted"
     assert f"{layers:+} layers" in verdict.look_at
 
@@ -232,7 +238,7 @@ def test_layers_too_many_or_too_few_are_counted(layers: float, seed: int) -> Non
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_line_through_rounded_figures_is_named(seed: int) -> None:
     def rounded(case: ExtrapolationCase) -> float:
-        few, more = (round(case.peak_bytes(layers) / 2**20) for layers in (case.few, case.more))
+        few, more = (round(peak_bytes(case, layers) / 2**20) for layers in (case.few, case.more))
         return 2**20 * (few + (case.layers - case.few) * (more - few) / (case.more - case.few))
 
     assert judge_lines(seed, rounded).code == "answer_rounded"

@@ -12,6 +12,7 @@ from grader.judging.lessons.data_parallel.agreement_causes import (
     Sent,
     explain_answers,
     explain_short_digest,
+    is_equal,
 )
 from grader.judging.lessons.data_parallel.reports import Facts, bytes_of, facts_of
 from grader.lessons.data_parallel.agreement import EQUAL, PLACES, AgreementCase, agreement_cases
@@ -107,7 +108,7 @@ def _judge_answers(answers: Sequence[Answer], sent: Sent) -> Verdict | None:
     if not wrong:
         return None
     case, seen = min(wrong, key=lambda answer: answer.has_nan)  # the first without a NaN, if there is one
-    expected = f"{case.is_equal} on each of {case.world_size} ranks: {_describe(case)}"
+    expected = f"{is_equal(case)} on each of {case.world_size} ranks: {_describe(case)}"
     measured = f"{', '.join(map(str, seen))} on ranks 0 to {case.world_size - 1}"
     code, look_at = explain_answers(answers, sent)
     return Verdict(code, expected, measured, look_at)
@@ -138,7 +139,7 @@ def _judge_bytes(observation: Observation, groups: list[list[AgreementCase]]) ->
 
 
 def _describe(case: AgreementCase) -> str:
-    if case.is_equal:
+    if is_equal(case):
         return "all ranks are equal" if case.kind == EQUAL else "all ranks are equal, and hold a NaN"
     difference = _DIFFERENCES.get(case.kind) or f"one number of {PARAMETER_NAMES[PLACES[case.kind][0]]} differs"
     return f"on rank {case.odd_rank}, {difference}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from grader.lessons.data_parallel.agreement import EQUAL_WITH_NAN, PARAMETERS, PLACES, AgreementCase, one_of
+from grader.lessons.data_parallel.agreement import EQUAL, EQUAL_WITH_NAN, PARAMETERS, PLACES, AgreementCase, one_of
 
 SMALLEST_DIGEST_BITS = 32
 FLOAT32_BITS = 24  # that a float32 keeps of a whole number
@@ -22,6 +22,11 @@ OF_NUMBERS = (
 )  # numbers are compared in place of their bits
 
 
+def is_equal(case: AgreementCase) -> bool:
+    """Return whether all ranks hold the same weights."""
+    return case.kind in (EQUAL, EQUAL_WITH_NAN)
+
+
 class Answer(NamedTuple):
     """What the ranks answered in one case."""
 
@@ -31,7 +36,7 @@ class Answer(NamedTuple):
     @property
     def is_right(self) -> bool:
         """Whether every rank was right."""
-        return all(answer == self.case.is_equal for answer in self.seen)
+        return all(answer == is_equal(self.case) for answer in self.seen)
 
     @property
     def has_nan(self) -> bool:
@@ -63,10 +68,10 @@ def explain_answers(answers: Sequence[Answer], sent: Sent) -> Cause:
     plain = [answer for answer in answers if answer.case.kind != EQUAL_WITH_NAN]
     if all(all(answer.seen) for answer in plain):
         return _explain_always_true(sent)
-    if not all(all(answer.seen) for answer in plain if answer.case.is_equal):
+    if not all(all(answer.seen) for answer in plain if is_equal(answer.case)):
         return _explain_doubt(plain, sent)
     without_nan = [answer for answer in plain if answer.case.kind != NOT_A_NUMBER]
-    missed = [answer.case for answer in plain if not answer.case.is_equal and all(answer.seen)]
+    missed = [answer.case for answer in plain if not is_equal(answer.case) and all(answer.seen)]
     return (
         _explain_other_answers(without_nan)
         or _explain_left_out_rank(plain, missed)

@@ -13,9 +13,19 @@ from grader.verdict import PASSED, Verdict
 NOTHING = 0  # stands for a ValueError raised
 
 
+def divisors(case: FitCase) -> list[int]:
+    """Return the sizes that divide the batch, smallest first."""
+    return [size for size in range(1, case.batch + 1) if case.batch % size == 0]
+
+
+def fitting(case: FitCase) -> list[int]:
+    """Return the sizes that divide the batch and fit, smallest first."""
+    return [size for size in divisors(case) if _fits(case, size)]
+
+
 def largest(case: FitCase) -> int:
     """Return the largest divisor of the batch that fits; 0 if none does."""
-    return max(case.fitting, default=NOTHING)
+    return max(fitting(case), default=NOTHING)
 
 
 def _fits(case: FitCase, size: int) -> bool:
@@ -25,7 +35,7 @@ def _fits(case: FitCase, size: int) -> bool:
 def _before_first_failure(case: FitCase) -> int:
     """Return what a search upwards finds that stops at the first size that does not fit."""
     best = NOTHING
-    for size in case.divisors:
+    for size in divisors(case):
         if not _fits(case, size):
             break
         best = size
@@ -49,7 +59,7 @@ WHOLE_BATCH = "the whole batch does not always fit: which smaller sizes do?"
 MISTAKES: tuple[Mistake[FitCase], ...] = (
     Mistake("one_row_only", lambda c: 1, ONE_ROW),
     Mistake("one_row_only", lambda c: 1 if _fits(c, 1) else NOTHING, ONE_ROW),
-    Mistake("one_row_only", lambda c: min(c.fitting, default=NOTHING), ONE_ROW),
+    Mistake("one_row_only", lambda c: min(fitting(c), default=NOTHING), ONE_ROW),
     Mistake("whole_batch", lambda c: c.batch, WHOLE_BATCH),
     Mistake("whole_batch", lambda c: c.batch if _fits(c, 1) else NOTHING, WHOLE_BATCH),
     Mistake(
@@ -69,7 +79,7 @@ MISTAKES: tuple[Mistake[FitCase], ...] = (
     ),
     Mistake(
         "budget_excluded",
-        lambda c: max((s for s in c.divisors if c.peak_bytes(s) < c.budget_bytes), default=NOTHING),
+        lambda c: max((s for s in divisors(c) if c.peak_bytes(s) < c.budget_bytes), default=NOTHING),
         "a peak that equals the budget: does it fit?",
     ),
     Mistake(
@@ -121,7 +131,7 @@ def judge_largest_micro_batch(observation: Observation, seed: int) -> Verdict:
 
 def _recognise(cases: Sequence[FitCase], answers: Sequence[float | None]) -> Mistake[FitCase] | None:
     """Recognise a mistake by the jobs that some size fits: what happens when nothing fits is another matter."""
-    fitted = [(case, answer or NOTHING) for case, answer in zip(cases, answers, strict=True) if case.fitting]
+    fitted = [(case, answer or NOTHING) for case, answer in zip(cases, answers, strict=True) if fitting(case)]
     return recognise(MISTAKES, [case for case, _ in fitted], [answer for _, answer in fitted])
 
 

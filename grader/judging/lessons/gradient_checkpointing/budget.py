@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from grader.judging.budget import claimed_peak_bytes
 from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judging.lessons.gradient_checkpointing.budget_truth import fewest_recomputed, peak_bytes
 from grader.judging.lessons.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
 from grader.judging.vectors import tensors_of
 from grader.lessons.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
@@ -97,22 +98,22 @@ def judge_budget_peak(observation: Observation, seed: int) -> Verdict:
     seen = list(zip(cases, observation.facts["settings"], observation.facts["claims"], strict=True))
     shares = []
     for case, facts, claim in seen:
-        peak_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
-        verdict = _judge_peak(case, facts, peak_bytes) or _judge_recompute(case, facts)
+        claimed_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
+        verdict = _judge_peak(case, facts, claimed_bytes) or _judge_recompute(case, facts)
         if verdict:
             return verdict
-        shares.append(f"{peak_bytes / case.budget_bytes:.0%}")
+        shares.append(f"{claimed_bytes / case.budget_bytes:.0%}")
     runs = ", ".join(str(len(facts["recomputed"])) for _, facts, _ in seen)
     measured = f"{', '.join(shares)} of the budgets, with {runs} blocks run twice"
     return Verdict(PASSED, "every peak within its budget", measured)
 
 
-def _judge_peak(case: BudgetCase, facts: Mapping[str, Any], peak_bytes: int) -> Verdict | None:
-    if peak_bytes <= case.budget_bytes:
+def _judge_peak(case: BudgetCase, facts: Mapping[str, Any], claimed_bytes: int) -> Verdict | None:
+    if claimed_bytes <= case.budget_bytes:
         return None
     expected = f"a peak of at most {format_bytes(case.budget_bytes)}, the budget"
-    plain_bytes = case.peak_bytes(())
-    measured = f"{format_bytes(peak_bytes)}, {peak_bytes / plain_bytes:.0%} of what the plain blocks need"
+    plain_bytes = peak_bytes(case, ())
+    measured = f"{format_bytes(claimed_bytes)}, {claimed_bytes / plain_bytes:.0%} of what the plain blocks need"
     code, look_at = _explain_peak(case, facts)
     return Verdict(code, expected, measured, look_at)
 
@@ -131,7 +132,7 @@ def _explain_peak(case: BudgetCase, facts: Mapping[str, Any]) -> tuple[str, str]
     if not recomputed:
         return "nothing_recomputed", "no block ran twice: which of them are in a checkpoint?"
     largest = max(range(blocks), key=lambda index: case.kept_bytes[index])
-    if largest in recomputed and len(recomputed) <= case.recomputed:
+    if largest in recomputed and len(recomputed) <= fewest_recomputed(case):
         look_at = "the largest block: when backward comes to it, all of it is there, in a checkpoint or not"
         return "largest_block_chosen", look_at
     return "wrong_blocks_chosen", "backward comes to each block in turn: what of the blocks before it is still there?"
@@ -140,20 +141,20 @@ def _explain_peak(case: BudgetCase, facts: Mapping[str, Any]) -> tuple[str, str]
 def _is_fewest_without(case: BudgetCase, recomputed: list[int], term: str) -> bool:
     """Find out whether the blocks would do, and no fewer, if one term of the peak were not there."""
     fewer = combinations(range(len(case.kept_bytes)), len(recomputed) - 1) if recomputed else ()
-    plans = [case.peak_bytes(plan, left_out=term) for plan in fewer]
-    return case.peak_bytes(recomputed, left_out=term) <= case.budget_bytes < min(plans, default=case.budget_bytes + 1)
+    plans = [peak_bytes(case, plan, left_out=term) for plan in fewer]
+    return peak_bytes(case, recomputed, left_out=term) <= case.budget_bytes < min(plans, default=case.budget_bytes + 1)
 
 
 def _judge_recompute(case: BudgetCase, facts: Mapping[str, Any]) -> Verdict | None:
     recomputed = list(facts["recomputed"])
-    if len(recomputed) <= case.recomputed:
+    if len(recomputed) <= fewest_recomputed(case):
         return None
     blocks, last = len(case.kept_bytes), len(case.kept_bytes) - 1
-    expected = f"{case.recomputed} blocks run twice: so few are enough for {format_bytes(case.budget_bytes)}"
+    expected = f"{fewest_recomputed(case)} blocks run twice: so few are enough for {format_bytes(case.budget_bytes)}"
     measured = f"{len(recomputed)} of {blocks} blocks run twice"
     if len(set(recomputed)) == blocks:
         return Verdict("every_block_recomputed", expected, measured, "blocks whose activations would fit: keep them")
-    if not case.recomputed:
+    if not fewest_recomputed(case):
         look_at = "a budget that the plain blocks meet: what has to run twice there?"
         return Verdict("recomputed_needlessly", expected, measured, look_at)
     if last in recomputed:
@@ -173,7 +174,7 @@ def _cheapest(case: BudgetCase, price: Callable[[int], int]) -> tuple[int, ...]:
     """Return the set of blocks with the lowest sum of prices among those that meet the budget."""
     blocks = range(len(case.kept_bytes))
     sets = (chosen for count in range(len(blocks) + 1) for chosen in combinations(blocks, count))
-    fitting = (chosen for chosen in sets if case.peak_bytes(chosen) <= case.budget_bytes)
+    fitting = (chosen for chosen in sets if peak_bytes(case, chosen) <= case.budget_bytes)
     return min(fitting, key=lambda chosen: sum(map(price, chosen)))
 
 

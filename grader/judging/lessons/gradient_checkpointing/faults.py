@@ -22,10 +22,16 @@ IMPLIED = {
 }
 
 
+def faults_of(case: FaultsCase) -> frozenset[str]:
+    """Return the names of the faults that a checkpoint has."""
+    is_sound = (case.fills_parameters, case.restores_random_state, case.needs_gradient, case.runs_again)
+    return frozenset(name for name, holds in zip(FAULTS, is_sound, strict=True) if not holds)
+
+
 def judge_found_faults(observation: Observation, seed: int) -> Verdict:
     """Compare the names found for each checkpoint; what holds for all of them is told first."""
     cases, found = faults_cases(seed), [set(names) for names in observation.facts["found"]]
-    pairs = [(set(case.faults), names) for case, names in zip(cases, found, strict=True)]
+    pairs = [(set(faults_of(case)), names) for case, names in zip(cases, found, strict=True)]
     if all(faults == names for faults, names in pairs):
         measured = f"{sum(map(len, found))} faults in {len(cases)} checkpoints, and none where there is none"
         return Verdict(PASSED, "every fault found", measured)
@@ -43,7 +49,7 @@ def judge_found_faults(observation: Observation, seed: int) -> Verdict:
 
 def _explain_torch(cases: tuple[FaultsCase, ...], found: list[set[str]]) -> Verdict | None:
     """Find out whether runs are counted where they end: the second run of torch's checkpoint has no end."""
-    reported = [case.is_torch for case, names in zip(cases, found, strict=True) if names - case.faults]
+    reported = [case.is_torch for case, names in zip(cases, found, strict=True) if names - faults_of(case)]
     torchs = next(names for case, names in zip(cases, found, strict=True) if case.is_torch)
     if reported != [True] or "no_recompute" not in torchs:
         return None

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, evidence_of, mean_of
+from grader.judging.lessons.local_sgd.evidence import RankEvidence, averages_of, evidence_of, mean_of
 from grader.judging.lessons.local_sgd.movements import judge_movements
 from grader.judging.lessons.local_sgd.statistics import judge_statistics
 from grader.judging.updates import Reference, judge_gradients
@@ -29,7 +29,7 @@ def judge_local_sgd_updates(observation: Observation, seed: int) -> Verdict:
         verdict = judge_epoch(case, ranks) or judge_statistics(case, ranks)
         if verdict:
             return verdict
-    updates, averages = sum(case.updates for case in cases), sum(len(case.averages) for case in cases)
+    updates, averages = sum(case.updates for case in cases), sum(len(averages_of(case)) for case in cases)
     measured = f"{updates} updates on 2 and 3 ranks with their own gradients, and {averages} averages in their places"
     return Verdict(PASSED, "own gradients, and averages after every few updates", measured)
 
@@ -136,7 +136,7 @@ def _explain_place(case: EpochCase, evidence: RankEvidence, expected: str) -> Ve
     forwards = [one for one, _ in places]
     measured = f"an average between its micro-batches and its update: after micro-batch {', '.join(map(str, forwards))}"
     counted = set(range(case.every, case.micro_batches + 1, case.every))
-    due = {case.boundaries[update - 1] for update in case.averages}
+    due = {case.boundaries[update - 1] for update in averages_of(case)}
     if counted != due and {*forwards, case.micro_batches} == {*counted, case.micro_batches}:
         look_at = "every counts updates: what does your condition count?"
         return Verdict("micro_batches_counted", expected, measured, look_at)

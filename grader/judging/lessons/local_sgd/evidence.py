@@ -9,12 +9,18 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from grader.lessons.local_sgd.epochs import EpochCase
 from grader.observation import Observation
 
 # The sum of a few float32 vectors in another order differs by about 1e-7 of their size.
 ROUNDING = 1e-6
 # Of a movement: an optimizer that is fed a gradient again takes the same step, up to rounding.
 RELATIVE_TOLERANCE = 1e-3
+
+
+def averages_of(case: EpochCase) -> list[int]:
+    """Return after which updates the ranks average; the last update is one of them."""
+    return sorted({*range(case.every, case.updates + 1, case.every), case.updates})
 
 
 class Call(NamedTuple):

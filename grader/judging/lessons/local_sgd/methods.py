@@ -25,6 +25,15 @@ from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 
+def method_of(case: MethodCase) -> str:
+    """Return what a right test calls the training."""
+    if case.is_driver_alone:
+        return DRIVER
+    if case.is_gradient_averaged:
+        return GRADIENTS
+    return PARAMETERS if case.is_parameter_averaged else NOTHING
+
+
 def judge_local_sgd_method(observation: Observation, seed: int) -> Verdict:
     """Compare the answer of every rank with the truth."""
     answers = []
@@ -36,8 +45,8 @@ def judge_local_sgd_method(observation: Observation, seed: int) -> Verdict:
                 return verdict
         answers.append((case, [str(evidence.facts["answer"]) for evidence in ranks]))
     for case, said in answers:
-        if set(said) != {case.method}:
-            expected = f'"{case.method}" on each of {case.world_size} ranks: {_describe(case)}'
+        if set(said) != {method_of(case)}:
+            expected = f'"{method_of(case)}" on each of {case.world_size} ranks: {_describe(case)}'
             code, look_at = _explain(answers)
             return Verdict(code, expected, ", ".join(said), look_at)
     return Verdict(PASSED, "the same right answer on every rank", f"{len(answers)} trainings on 2 and 3 ranks")
@@ -68,7 +77,7 @@ def _judge_call(case: MethodCase, rank: int, evidence: RankEvidence) -> Verdict 
     if facts["left"]:
         expected, look_at = f"the optimizer's own step {place}", "your function replaced it: who puts it back?"
         return Verdict("step_left_replaced", expected, "another optimizer.step", look_at)
-    wanted = case.updates if case.method != DRIVER or rank == case.driver else 0
+    wanted = case.updates if method_of(case) != DRIVER or rank == case.driver else 0
     if facts["steps"] != wanted:
         look_at = "optimizer.step() is train's: your function only watches"
         return Verdict("stepped_too", f"{wanted} steps {place}", f"{facts['steps']}", look_at)
@@ -84,13 +93,13 @@ def _explain(answers: Sequence[tuple[MethodCase, list[str]]]) -> tuple[str, str]
     for wrong, code, look_at in _KNOWN:
         if all(one == wrong(case) for case, one in said):
             return code, look_at
-    names = ", ".join(sorted({f"{case.method} taken for {one}" for case, one in said if case.method != one}))
+    names = ", ".join(sorted({f"{method_of(case)} taken for {one}" for case, one in said if method_of(case) != one}))
     return "methods_mixed_up", f"{names}: what tells them apart, by the contract?"
 
 
 def _gradients_if(is_taken: Callable[[MethodCase], bool]) -> Callable[[MethodCase], str]:
     """Return what a test answers that takes gradients for equal in some cases where they are not."""
-    return lambda case: GRADIENTS if is_taken(case) else case.method
+    return lambda case: GRADIENTS if is_taken(case) else method_of(case)
 
 
 _WHICH_DRIVER = "the driver may be any rank: how often does each of them step?"
@@ -100,12 +109,12 @@ _MANY = "a sum or a length is one number for many: different gradients may share
 
 _KNOWN = (
     (
-        lambda case: NOTHING if case.method == PARAMETERS and case.is_normalised else case.method,
+        lambda case: NOTHING if method_of(case) == PARAMETERS and case.is_normalised else method_of(case),
         "buffers_compared",
         "model.state_dict() holds buffers too, and running statistics stay different: weights are model.parameters()",
     ),
     (
-        _gradients_if(lambda case: case.method == PARAMETERS and case.every == 1),
+        _gradients_if(lambda case: method_of(case) == PARAMETERS and case.every == 1),
         "weights_compared_for_gradients",
         "with an average after each update the weights agree before each step: what differs between the ranks?",
     ),
@@ -113,12 +122,12 @@ _KNOWN = (
     (_gradients_if(lambda case: case.difference == LAST_SHARED), "last_update_only", _EVERY),
     (_gradients_if(lambda case: case.difference in (FIRST_SHARED, LAST_SHARED)), "one_update_is_enough", _EVERY),
     (
-        _gradients_if(lambda case: case.difference == LAST_SHARED or case.method == DRIVER),
+        _gradients_if(lambda case: case.difference == LAST_SHARED or method_of(case) == DRIVER),
         "read_after_training",
         "gradients that are read once, after train, are those of its last update: a hook can read them at every step",
     ),
     (
-        _gradients_if(lambda case: case.method in (PARAMETERS, NOTHING)),
+        _gradients_if(lambda case: method_of(case) in (PARAMETERS, NOTHING)),
         "gradients_always_equal",
         "where all ranks step, you find equal gradients, whatever they are: what do you compare when train has ended?",
     ),
@@ -129,7 +138,7 @@ _KNOWN = (
     ),
     (_gradients_if(lambda case: case.difference == LAST_BITS), "gradients_with_a_tolerance", _EXACT),
     (
-        lambda case: PARAMETERS if case.method == NOTHING and case.difference == LAST_BITS else case.method,
+        lambda case: PARAMETERS if method_of(case) == NOTHING and case.difference == LAST_BITS else method_of(case),
         "weights_with_a_tolerance",
         _EXACT,
     ),
@@ -146,43 +155,43 @@ _KNOWN = (
         "there may be more than two ranks: whose gradients and steps do you compare?",
     ),
     (
-        lambda case: PARAMETERS if case.method in (GRADIENTS, DRIVER) else case.method,
+        lambda case: PARAMETERS if method_of(case) in (GRADIENTS, DRIVER) else method_of(case),
         "gradients_read_too_early",
         "gradients count as each rank steps with them: do you compare them, and are they read right before a step?",
     ),
     (
-        lambda case: PARAMETERS if case.method == DRIVER and case.driver else case.method,
+        lambda case: PARAMETERS if method_of(case) == DRIVER and case.driver else method_of(case),
         "driver_is_rank_zero",
         _WHICH_DRIVER,
     ),
     (
-        lambda case: GRADIENTS if case.method == DRIVER else case.method,
+        lambda case: GRADIENTS if method_of(case) == DRIVER else method_of(case),
         "driver_not_seen",
         "a rank that never steps: how often does each rank step?",
     ),
     (
-        lambda case: PARAMETERS if case.method == DRIVER else case.method,
+        lambda case: PARAMETERS if method_of(case) == DRIVER else method_of(case),
         "driver_taken_for_average",
         "a rank that never steps: how often does each rank step?",
     ),
-    (_gradients_if(lambda case: case.method == DRIVER and case.driver > 0), "driver_is_rank_zero", _WHICH_DRIVER),
+    (_gradients_if(lambda case: method_of(case) == DRIVER and case.driver > 0), "driver_is_rank_zero", _WHICH_DRIVER),
     (
-        lambda case: NOTHING if case.method == DRIVER and case.driver else case.method,
+        lambda case: NOTHING if method_of(case) == DRIVER and case.driver else method_of(case),
         "driver_is_rank_zero",
         _WHICH_DRIVER,
     ),
     (
-        lambda case: PARAMETERS if case.method == GRADIENTS else case.method,
+        lambda case: PARAMETERS if method_of(case) == GRADIENTS else method_of(case),
         "gradients_not_compared",
         "where all ranks step with the same gradient, the weights agree as well: compare the gradients first",
     ),
     (
-        lambda case: PARAMETERS if case.method == NOTHING else case.method,
+        lambda case: PARAMETERS if method_of(case) == NOTHING else method_of(case),
         "end_not_compared",
         "ranks that step on gradients of their own: do their weights agree at the end?",
     ),
     (
-        lambda case: NOTHING if case.method == PARAMETERS else case.method,
+        lambda case: NOTHING if method_of(case) == PARAMETERS else method_of(case),
         "own_gradients_taken_for_nothing",
         "ranks that step on gradients of their own: do their weights agree at the end?",
     ),
@@ -192,10 +201,10 @@ _KNOWN = (
 def _describe(case: MethodCase) -> str:
     differ = "" if case.difference == OWN_ROWS else f" (the ranks' own gradients: {case.difference})"
     differ += ", and running statistics never" if case.is_normalised else ""
-    if case.method == PARAMETERS:
+    if method_of(case) == PARAMETERS:
         return f"each rank steps on its own, and parameters are averaged after {case.every} updates{differ}"
-    if case.method == DRIVER:
+    if method_of(case) == DRIVER:
         return f"gradients are averaged, rank {case.driver} alone steps, and its parameters are broadcast"
-    if case.method == GRADIENTS:
+    if method_of(case) == GRADIENTS:
         return "gradients are averaged, and every rank steps"
     return f"the ranks never talk{differ}"

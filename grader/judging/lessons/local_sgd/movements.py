@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, are_near, is_near, mean_of
+from grader.judging.lessons.local_sgd.evidence import RankEvidence, are_near, averages_of, is_near, mean_of
 from grader.lessons.local_sgd.epochs import SGD, EpochCase
 from grader.verdict import Verdict
 
@@ -145,7 +145,7 @@ def _average_state(steppers: Sequence[Stepper]) -> None:
 
 
 def _judge_places(case: EpochCase, averaged: list[int], ranks: Sequence[RankEvidence]) -> Verdict | None:
-    right = case.averages
+    right = averages_of(case)
     if averaged == right:
         return None
     expected = f"an average after update {_list(right)} of {case.updates}, for every = {case.every}, k = {case.k}"
@@ -160,7 +160,7 @@ def _judge_places(case: EpochCase, averaged: list[int], ranks: Sequence[RankEvid
 
 
 def _known_places(case: EpochCase) -> list[tuple[list[int], str, str]]:
-    last, every, right = case.updates, case.every, case.averages
+    last, every, right = case.updates, case.every, averages_of(case)
     ends = [0, *case.boundaries]
     counted = [u for u in range(1, last + 1) if ends[u] // every > ends[u - 1] // every]
     exact = [u for u in range(1, last + 1) if ends[u] % every == 0]

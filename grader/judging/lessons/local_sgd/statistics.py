@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.local_sgd.evidence import RankEvidence
+from grader.judging.lessons.local_sgd.evidence import RankEvidence, averages_of
 from grader.lessons.local_sgd.epochs import EpochCase
 from grader.verdict import Verdict
 
@@ -48,7 +48,7 @@ def simulate(case: EpochCase, ranks: Sequence[RankEvidence], *, is_averaged: boo
                 nn.utils.vector_to_parameters(evidence.tensors[f"weights.{update}"], model.parameters())
                 for number in case.rows_of(rank)[ends[update] : ends[update + 1]]:
                     model(batches[number][0])
-        if is_averaged and update + 1 in case.averages:
+        if is_averaged and update + 1 in averages_of(case):
             for buffers in zip(*(model.buffers() for model in models), strict=True):
                 if buffers[0].is_floating_point():
                     mean = torch.stack(list(buffers)).mean(dim=0)

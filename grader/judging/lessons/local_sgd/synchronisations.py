@@ -6,19 +6,42 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from grader.judging.numbers import Mistake, failed, recognise
-from grader.lessons.local_sgd.synchronisations import OPTIMIZERS, SynchronisationsCase, synchronisations_cases
+from grader.lessons.local_sgd.synchronisations import (
+    MOMENTUM,
+    OPTIMIZERS,
+    PLAIN,
+    SynchronisationsCase,
+    synchronisations_cases,
+)
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
 VISIBLE_SEED = 0
+
+
+def updates(case: SynchronisationsCase) -> int:
+    """Return the updates of each rank."""
+    return -(-case.micro_batches // case.k)
+
+
+def synchronisations(case: SynchronisationsCase) -> int:
+    """Return the averages of the run, the final one included where it is needed."""
+    return -(-updates(case) // case.every)
+
+
+def is_equal(case: SynchronisationsCase) -> bool:
+    """Return whether the run ends in the weights of data parallel training."""
+    return case.optimizer in (PLAIN, MOMENTUM) and synchronisations(case) == updates(case)
+
+
 _LAST = "the end: is there an update that no average has followed yet?"
 _GROUPS = "micro-batches make updates, k at a time, and the last group may be shorter: count the updates first"
 
 COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
-    Mistake("final_average_forgotten", lambda c: c.updates // c.every, _LAST),
+    Mistake("final_average_forgotten", lambda c: updates(c) // c.every, _LAST),
     Mistake(
         "final_average_always",
-        lambda c: c.updates // c.every + 1,
+        lambda c: updates(c) // c.every + 1,
         "the end: if an average has followed the last update already, the ranks agree",
     ),
     Mistake("micro_batches_counted", lambda c: -(-c.micro_batches // c.every), _GROUPS),
@@ -55,25 +78,25 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
     ),
     Mistake(
         "averages_rounded",
-        lambda c: round(c.updates / c.every),
+        lambda c: round(updates(c) / c.every),
         f"round() drops a last average for fewer than half of `every` updates; {_LAST}",
     ),
     Mistake(
         "at_least_one_average",
-        lambda c: max(1, c.updates // c.every),
+        lambda c: max(1, updates(c) // c.every),
         f"max(1, updates // every) has a final average where it is the only one; {_LAST}",
     ),
     Mistake(
         "one_added_to_round_up",
-        lambda c: (c.updates + 1) // c.every,
+        lambda c: (updates(c) + 1) // c.every,
         "an added 1 makes // round up for every = 2 alone: what does it take for any `every`?",
     ),
-    Mistake("updates_counted", lambda c: c.updates, "every: the ranks do not average after each update"),
+    Mistake("updates_counted", lambda c: updates(c), "every: the ranks do not average after each update"),
     Mistake(
         "every_left_out", lambda c: c.micro_batches, "every and k: the ranks do not average after each micro-batch"
     ),
     Mistake(
-        "rounded_nowhere", lambda c: c.updates / c.every, "a number of averages is whole: what happens at the end?"
+        "rounded_nowhere", lambda c: updates(c) / c.every, "a number of averages is whole: what happens at the end?"
     ),
     Mistake(
         "divided_by_both",
@@ -88,8 +111,8 @@ COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
     Mistake("every_given_back", lambda c: c.every, "every is what lies between two averages, not how many there are"),
     Mistake("final_only", lambda c: 1, "there is an average after every few updates, not only at the end"),
     Mistake("never", lambda c: 0, "the ranks average: after which updates?"),
-    Mistake("off_by_one", lambda c: c.synchronisations - 1, "one average is missing in each run: which one?"),
-    Mistake("one_too_many", lambda c: c.synchronisations + 1, "one average too many in each run: which one?"),
+    Mistake("off_by_one", lambda c: synchronisations(c) - 1, "one average is missing in each run: which one?"),
+    Mistake("one_too_many", lambda c: synchronisations(c) + 1, "one average too many in each run: which one?"),
 )
 
 
@@ -114,22 +137,22 @@ def _is_linear(case: SynchronisationsCase, *more: str) -> bool:
 
 
 def _is_single(case: SynchronisationsCase) -> bool:
-    return case.synchronisations == case.updates
+    return synchronisations(case) == updates(case)
 
 
 EQUAL_RULES = (
-    _Rule("one_average_at_the_end", lambda c: _is_linear(c) and (c.every == 1 or c.updates <= c.every), _ENDS),
+    _Rule("one_average_at_the_end", lambda c: _is_linear(c) and (c.every == 1 or updates(c) <= c.every), _ENDS),
     _Rule(
-        "one_average_is_enough", lambda c: c.every == 1 or c.updates <= c.every, f"{_ENDS} And which step is linear?"
+        "one_average_is_enough", lambda c: c.every == 1 or updates(c) <= c.every, f"{_ENDS} And which step is linear?"
     ),
     _Rule(
         "adamw_equal_at_one_update",
-        lambda c: c.is_equal or (c.optimizer == OPTIMIZERS[3] and c.updates == 1),
+        lambda c: is_equal(c) or (c.optimizer == OPTIMIZERS[3] and updates(c) == 1),
         f"a single update: {_DIVIDES}",
     ),
     _Rule(
         "momentum_equal_at_one_update_only",
-        lambda c: c.is_equal and (c.optimizer == OPTIMIZERS[0] or c.updates == 1),
+        lambda c: is_equal(c) and (c.optimizer == OPTIMIZERS[0] or updates(c) == 1),
         _BUFFER,
     ),
     _Rule("every_one_only", lambda c: _is_linear(c) and c.every == 1, _ALONE),
@@ -145,7 +168,7 @@ EQUAL_RULES = (
     ),
     _Rule(
         "last_update_averaged",
-        lambda c: _is_linear(c) and not c.updates % c.every,
+        lambda c: _is_linear(c) and not updates(c) % c.every,
         "an average after the last update makes the ranks agree: at which weights were their gradients computed?",
     ),
     _Rule("optimizer_left_out", lambda c: c.every == 1, "the optimizer: is its step linear in the gradient?"),
@@ -164,7 +187,7 @@ EQUAL_RULES = (
     ),
     _Rule("always_equal", lambda c: True, "between two averages each rank walks away on gradients of its own"),
     _Rule("never_equal", lambda c: False, "an average after every update: for which optimizers is it the same?"),
-    _Rule("turned_round", lambda c: not c.is_equal, "True stands for equal weights"),
+    _Rule("turned_round", lambda c: not is_equal(c), "True stands for equal weights"),
 )
 
 
@@ -172,28 +195,26 @@ def judge_local_sgd_synchronisations(observation: Observation, seed: int) -> Ver
     """Compare both answers for every run with those of real ranks."""
     cases = synchronisations_cases(seed)
     counts = [float(count) for count, _ in observation.facts["predicted"]]
-    equal = [bool(is_equal) for _, is_equal in observation.facts["predicted"]]
+    equal = [bool(said) for _, said in observation.facts["predicted"]]
     for case, count in zip(cases, counts, strict=True):
-        if count != case.synchronisations:
+        if count != synchronisations(case):
             mistake = recognise(COUNT_MISTAKES, cases, counts, relative=1e-6) or _unspecific(counts, seed)
-            wanted = f"{case.synchronisations} synchronisations for {_describe(case)}"
+            wanted = f"{synchronisations(case)} synchronisations for {_describe(case)}"
             return failed(
                 mistake, wanted, f"{count:,.10g}", "the updates of a rank; then after which of them it averages"
             )
-    for case, is_equal in zip(cases, equal, strict=True):
-        if is_equal != case.is_equal:
+    for case, said in zip(cases, equal, strict=True):
+        if said != is_equal(case):
             rule = next((one for one in EQUAL_RULES if [one.answers(c) for c in cases] == equal), None)
             code, look_at = (
                 (rule.code, rule.look_at) if rule else (UNRECOGNISED, "a step that is linear in the gradient")
             )
-            return Verdict(
-                code, f"equal to data parallel: {case.is_equal}, for {_describe(case)}", str(is_equal), look_at
-            )
+            return Verdict(code, f"equal to data parallel: {is_equal(case)}, for {_describe(case)}", str(said), look_at)
     return Verdict(PASSED, "both answers for every run", f"{len(cases)} runs, each with its averages, and equal or not")
 
 
 def _unspecific(counts: Sequence[float], seed: int) -> Mistake[SynchronisationsCase] | None:
-    if seed != VISIBLE_SEED and counts == [case.synchronisations for case in synchronisations_cases(VISIBLE_SEED)]:
+    if seed != VISIBLE_SEED and counts == [synchronisations(case) for case in synchronisations_cases(VISIBLE_SEED)]:
         return Mistake("visible_case_hard_coded", lambda c: 0, "numbers that are right for other runs: compute them")
     if len(set(counts)) == 1:
         return Mistake("same_for_all", lambda c: 0, "the answer is the same for every run: what does it depend on?")

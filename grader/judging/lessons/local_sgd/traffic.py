@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.judging.forms import count
-from grader.judging.lessons.local_sgd.evidence import Call, RankEvidence, evidence_of
+from grader.judging.lessons.local_sgd.evidence import Call, RankEvidence, averages_of, evidence_of
 from grader.lessons.local_sgd.averaging import AveragingCase, averaging_cases, vectors_of
 from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, EpochCase, epoch_cases
 from grader.observation import Observation
@@ -109,7 +109,7 @@ def judge_local_sgd_traffic(observation: Observation, seed: int) -> Verdict:
             verdict = _judge_epoch(case, evidence, place) or _judge_barriers(evidence, place)
             if verdict:
                 return verdict
-        averages += len(case.averages)
+        averages += len(averages_of(case))
     measured = f"{averages} averages on 2 and 3 ranks, and no byte besides"
     return Verdict(PASSED, "the bytes of the averages, and no others", measured)
 
@@ -127,7 +127,7 @@ def average_bytes(case: EpochCase) -> int:
 
 
 def _judge_epoch(case: EpochCase, evidence: RankEvidence, place: str) -> Verdict | None:
-    once, wanted = average_bytes(case), len(case.averages)
+    once, wanted = average_bytes(case), len(averages_of(case))
     sent = sum(call.byte_count for call in evidence.calls)
     if sent == once * wanted:
         return None
@@ -138,7 +138,7 @@ def _judge_epoch(case: EpochCase, evidence: RankEvidence, place: str) -> Verdict
 
 
 def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int) -> tuple[str, str]:
-    wanted, parameter_bytes = len(case.averages), sum(one.nbytes for one in case.make_model().parameters())
+    wanted, parameter_bytes = len(averages_of(case)), sum(one.nbytes for one in case.make_model().parameters())
     after_last = sum(call.byte_count for call in calls if call.updates == case.updates)
     if not sent:
         return "nothing_sent", "who calls average, and after which updates?"
@@ -150,9 +150,9 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
     between = [call for call in calls if call.updates < case.updates and call.forwards == case.boundaries[call.updates]]
     if between and sent - sum(call.byte_count for call in between) == once * wanted:
         return "gradients_sent_too", "no gradient crosses the network: what does your loop all-reduce before a step?"
-    more_places = {call.updates for call in calls} - set(case.averages)
+    more_places = {call.updates for call in calls} - set(averages_of(case))
     if more_places and sent % once == 0:
-        return "more_averages", f"after which updates the ranks average: {', '.join(map(str, case.averages))}"
+        return "more_averages", f"after which updates the ranks average: {', '.join(map(str, averages_of(case)))}"
     state = {MOMENTUM: 1, ADAMW: 2}.get(case.optimizer, 0) * parameter_bytes
     if state and sent in (
         wanted * (once + state),
@@ -161,7 +161,7 @@ def _explain_epoch(case: EpochCase, calls: Sequence[Call], sent: int, once: int)
         return "state_sent_too", "the optimizer's state stays on its rank: what else does your loop send?"
     if sent % once == 0:
         more = "more" if sent > once * wanted else "fewer"
-        return f"{more}_averages", f"after which updates the ranks average: {', '.join(map(str, case.averages))}"
+        return f"{more}_averages", f"after which updates the ranks average: {', '.join(map(str, averages_of(case)))}"
     return "other_bytes", "what is sent besides the averages, or is missing in them"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from grader.judging.lessons.where_memory_goes.line_mistakes import LINE_MISTAKES, LINES, truth
+from grader.judging.lessons.where_memory_goes.line_mistakes import LINE_MISTAKES, LINES, fixed_bytes, layer_bytes, truth
 from grader.judging.lessons.where_memory_goes.wording import say_bytes
 from grader.judging.numbers import Mistake, failed, recognise
 from grader.lessons.where_memory_goes.extrapolation import ExtrapolationCase, extrapolation_cases
@@ -63,7 +63,7 @@ def _recognise(cases: Sequence[ExtrapolationCase], answers: Sequence[float]) -> 
 
 def _layers_for(case: ExtrapolationCase, answer: float) -> float:
     """Return how many layers a model with that peak would have."""
-    return (answer - case.fixed_bytes) / case.layer_bytes
+    return (answer - fixed_bytes(case)) / layer_bytes(case)
 
 
 def _say_answer(case: ExtrapolationCase, answer: float) -> str:
