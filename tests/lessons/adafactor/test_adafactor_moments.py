@@ -57,18 +57,6 @@ def test_every_misconception_is_named_from_float32(code: str) -> None:
     assert judge_factored_moment(observe(20011, TABLE.versions[code][0].part()), 20011).code == code
 
 
-def test_two_misconceptions_that_show_in_different_tensors_are_named_one_by_one() -> None:
-    def second_moment(gradient, state, decay_rate, eps):
-        state["step"] = step = state.get("step", 0) + 1
-        beta, squares = 1 - step**-0.8, gradient.square() + eps
-        row, column = squares.mean(-1, keepdim=True), squares.mean(-2, keepdim=True)
-        state["row"] = beta * state.get("row", 0) + (1 - beta) * row
-        state["column"] = beta * state.get("column", 0) + (1 - beta) * column
-        return state["row"] / state["row"].mean() * state["column"]
-
-    assert judge_factored_moment(observe(0, second_moment), 0).code == "decay_rate_not_read"
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_an_estimate_that_is_not_finite_fails(value: float) -> None:
     observation = observe(0)

@@ -87,11 +87,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         {ESTIMATE: "row / row.mean(-2, keepdim=True) ** 2 * column"},
     ),
     Misconception(
-        "divided_by_root",
-        "You divide by the root of the mean of the row means. Divide by the mean itself.",
-        {ESTIMATE: "row / row.mean(-2, keepdim=True).sqrt() * column"},
-    ),
-    Misconception(
         "one_mean_for_all_matrices",
         "You divide all matrices of a stack by one mean. Divide each matrix by the mean of its own rows: "
         ".mean() without a dimension takes all of them.",
@@ -134,11 +129,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
     Misconception("squares_summed", f"You add the new mean in full. {OF_MEANS}", {MEAN: "beta * old + new"}),
     Misconception("squares_added", f"You add up the squares of all steps. {OF_MEANS}", {MEAN: "old + new"}),
     Misconception(
-        "old_mean_not_decayed",
-        f"You keep the old mean in full. {OF_MEANS}",
-        {MEAN: "old + (1 - beta) * new"},
-    ),
-    Misconception(
         "columns_not_kept",
         "You do not write the column means back into the state, so they forget the earlier steps. "
         "Look at what `state` holds after a step.",
@@ -171,11 +161,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         },
     ),
     Misconception(
-        "power_positive",
-        "You raise the step to -decay_rate, but decay_rate is negative already.",
-        {BETA: "1 - step**-decay_rate"},
-    ),
-    Misconception(
         "decay_rate_not_read",
         "You use -0.8 whatever the decay_rate is. Read the decay_rate that your function receives.",
         {BETA: "1 - step**-0.8"},
@@ -194,11 +179,7 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         "gradient_not_squared",
         "You average the gradient itself. The second moment is the mean of its squares.",
         {SQUARES: "gradient + eps"},
-    ),
-    Misconception(
-        "absolute_value_for_square",
-        "You average the absolute value of the gradient. The second moment is the mean of its squares.",
-        {SQUARES: "gradient.abs() + eps"},
+        variants=[{SQUARES: "gradient"}],
     ),
     Misconception(
         "epsilon_left_out",
