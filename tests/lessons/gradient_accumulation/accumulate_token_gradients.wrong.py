@@ -55,6 +55,7 @@ def accumulate_token_gradients(model, micro_batches: list) -> float:
 # +     token_count = sum(len(tokens) for tokens, _ in micro_batches)
 #       total_loss = 0.0
 
+
 # %% answer="graphs_kept" code="graphs_kept"
 # Source: a likely mistake: a sum of losses, one backward
 # Every graph is held until the backward of the sum: right gradients at the price of the whole batch.

@@ -47,21 +47,29 @@ ROWS = "sum(len(rows) for rows, _ in micro_batches)"
 
 
 def judge_token_gradients(observation: Observation, seed: int) -> Verdict:
-    """Judge the gradient and the returned loss of every setting, and report the first that differs."""
-    settings = observation.facts["settings"]
-    values = [
-        {GRADIENT: observation.tensors[f"{index}.gradient"], LOSS: facts["loss"]}
-        for index, facts in enumerate(settings)
-    ]
-    answer = TABLE.answer(seed, values)
-    worst = 0.0
+    """Judge the forwards of every setting, then the gradients, then the returned losses."""
+    settings, values = observation.facts["settings"], []
     for index, (case, facts) in enumerate(zip(token_cases(seed), settings, strict=True)):
-        verdict = _judge_forwards(case, facts["forward_rows"]) or _judge_setting(answer, index, case)
+        verdict = _judge_forwards(case, facts["forward_rows"])
         if verdict:
             return verdict
-        truth = TABLE.truths(seed)[index][GRADIENT]
-        worst = max(worst, compare(values[index][GRADIENT], truth).relative_error)
-    measured = f"the gradient of the mean over all target tokens, with a relative error of {worst:.0e}"
+        values.append({GRADIENT: observation.tensors[f"{index}.gradient"], LOSS: facts["loss"]})
+    answer = TABLE.answer(seed, values)
+    gradient, loss = answer.part(GRADIENT), answer.part(LOSS)
+    if not gradient.is_right:
+        return _explain_gradient(gradient)
+    if not loss.is_right:
+        return TABLE.explain(
+            loss,
+            expected=f"a returned mean loss of {loss.truth:.4f}",
+            measured=f"{loss.value:.4f}",
+            otherwise="Your gradients are right, but the returned loss is not the mean over all target tokens.",
+        )
+    errors = [
+        compare(value[GRADIENT], truth[GRADIENT]).relative_error
+        for value, truth in zip(values, TABLE.truths(seed), strict=True)
+    ]
+    measured = f"the gradient of the mean over all target tokens, with a relative error of {max(errors):.0e}"
     return Verdict(PASSED, f"a relative error of at most {RELATIVE_TOLERANCE:.0e}", measured)
 
 
@@ -75,34 +83,14 @@ def _judge_forwards(case: TokenCase, forward_rows: list[int]) -> Verdict | None:
     )
 
 
-def _judge_setting(answer: Answer, index: int, case: TokenCase) -> Verdict | None:
-    gradient, loss = answer.part(GRADIENT).only(index), answer.part(LOSS).only(index)
-    if not gradient.is_right:
-        return _judge_gradient(answer, gradient, case)
-    if loss.is_right:
-        return None
-    return TABLE.explain(
-        answer.part(LOSS),
-        loss,
-        expected=f"a returned mean loss of {loss.truth:.4f}",
-        measured=f"{loss.value:.4f}",
-        otherwise="Your gradients are right, but the returned loss is not the mean over all target tokens.",
-    )
-
-
-def _judge_gradient(answer: Answer, gradient: Answer, case: TokenCase) -> Verdict:
-    weighed = Weights(gradient.value, gradient.truth, case)
-    counts = ", ".join(str(count) for count in case.target_tokens)
-    expected = f"the gradient of the mean loss of all {sum(case.target_tokens)} target tokens ({counts})"
-    return (
-        TABLE.judge(answer.part(GRADIENT), expected, weighed.measured)
-        or TABLE.judge(gradient, expected, weighed.measured)
-        or WEIGHTS.explain(
-            weighed,
-            expected=expected,
-            measured=weighed.measured,
-            otherwise="Your gradient is no sum of the micro-batches' gradients. Look at the loss that you compute.",
-        )
+def _explain_gradient(gradient: Answer) -> Verdict:
+    tokens = gradient.case.target_tokens
+    weighed = Weights(gradient.value, gradient.truth, gradient.case)
+    counts = ", ".join(map(str, tokens))
+    expected = f"the gradient of the mean loss of all {sum(tokens)} target tokens ({counts})"
+    otherwise = "Your gradient is no sum of the micro-batches' gradients. Look at the loss that you compute."
+    return TABLE.judge(gradient, expected, weighed.measured) or WEIGHTS.explain(
+        weighed, expected=expected, measured=weighed.measured, otherwise=otherwise
     )
 
 
