@@ -32,13 +32,13 @@ class ExtrapolationCase:
 BERT_LARGE = ExtrapolationCase(few=2, more=4, layers=24, fixed_bytes=465_371_244, layer_bytes=503_509_056)
 """BERT-large by the vanilla recipe: 1,472,389,356 bytes with 2 layers, 2,479,407,468 with 4, 12,549,588,588 with 24.
 
-Source: forecast_peak_memory(bert_large_recipe(layers=...), operators="cpu"). One layer is no member of the line: there
-the peak lies in the update and not in backward.
+Source: forecast_peak_memory(bert_large_recipe(layers=...), operators="cpu"). A model of one layer is not on the line:
+its peak is in the update and not in backward.
 """
 
 
 def extrapolation_cases(seed: int) -> tuple[ExtrapolationCase, ...]:
-    """Four settings: BERT-large, small models three or five layers apart, and a model smaller than both."""
+    """Return four settings: BERT-large, small models three or five layers apart, and a model smaller than both."""
     draw = random.Random(seed)
     few = draw.randrange(4, 7)
     return (
