@@ -42,21 +42,6 @@ def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, b
     return {name: breaks for name in ("sampling", "clipping", "schedule")}
 
 
-# %% answer="clipping_inverted" code="clipping_inverted"
-# Source: torch.nn.utils.clip_grad_norm_ read as scaling every gradient up to norm 1
-# The comparison points the wrong way.
-def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
-    return {"sampling": updates > 1, "clipping": largest_gradient_norm < 1.0, "schedule": updates > 1}
-
-
-# %% answer="clipping_never" code="clipping_never"
-# Source: the belief that gradients of a well-behaved run are never clipped
-# A norm of 53 is ordinary for a new model.
-def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
-    more_than_one = updates > 1
-    return {"sampling": more_than_one, "clipping": False, "schedule": more_than_one}
-
-
 # %% answer="clipping_only_with_several_updates" code="clipping_only_with_several_updates"
 # Source: the thought that the first update is shared by both runs, whatever its gradient
 def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
@@ -117,14 +102,6 @@ def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, b
     return {"sampling": True, "clipping": largest_gradient_norm > 1, "schedule": updates > 1}
 
 
-# %% answer="sampling_by_the_norm" code="sampling_decided_by_the_norm"
-# Source: the thought that rows with small gradients can be exchanged
-# Other rows have another gradient, of whatever size.
-def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
-    is_large = largest_gradient_norm > 1.0
-    return {"sampling": is_large, "clipping": is_large, "schedule": updates > 1}
-
-
 # %% answer="sampling_never" code="sampling_never"
 # Source: the belief that an epoch reads every row once anyway, so the order is the same
 # The rows of each update are other ones.
@@ -137,13 +114,6 @@ def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, b
 # Update 0 uses the whole learning rate.
 def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
     return {"sampling": updates != 1, "clipping": largest_gradient_norm > 1.0, "schedule": True}
-
-
-# %% answer="schedule_never" code="schedule_never"
-# Source: the thought that a schedule counts epochs, so one epoch sees a constant rate
-# The schedule steps at every update.
-def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
-    return {"sampling": updates > 1, "clipping": largest_gradient_norm > 1.0, "schedule": False}
 
 
 # %% answer="schedule_from_three_updates" code="schedule_threshold"

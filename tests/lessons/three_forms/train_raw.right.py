@@ -12,6 +12,7 @@
 # -         losses.append(loss.item())
 # +         losses.append(float(outputs.loss))
 
+
 # %% answer="gradients_by_autograd"
 # Source: torch.autograd.grad in place of backward()
 # Gradients are assigned, so nothing has to be cleared.

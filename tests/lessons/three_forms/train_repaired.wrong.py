@@ -24,6 +24,7 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(**batch)
 
+
 # %% edit="copied_from_lesson" code="eval_mode"
 # Source: the lesson's loop with Accelerate, whose model is in train mode from the start
 # A model from from_pretrained stays in eval mode.
@@ -54,18 +55,6 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
         disable_tqdm=True,
     )
     Trainer(model, arguments, train_dataset=dataset).train()
-
-
-# %% edit="adamw" code="another_optimizer"
-# Source: the optimizer of most published loops
-# AdamW in place of SGD.
-#       accelerator = Accelerator()
-# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
-# +     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
-# ...
-#       for batch in loader:
-# -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
-# +         outputs = model(**batch)
 
 
 # %% answer="half_precision" code="autocast_used"
@@ -109,12 +98,14 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #           optimizer.step()
 # -         optimizer.zero_grad()
 
+
 # %% edit="columns_by_position" code="columns_mixed_up"
 # Source: the columns handed over in the order of the data set
 # The model's second parameter is the mask.
 #       for batch in loader:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(batch["input_ids"], batch["token_type_ids"], batch["attention_mask"], labels=batch["labels"])
+
 
 # %% edit="accumulation_half_removed" code="divided_by_another_number"
 # Source: accelerator.accumulate removed, the argument left behind
@@ -127,14 +118,6 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(**batch)
 
-# %% edit="clipped" code="gradient_clipped"
-# Source: accelerator.clip_grad_norm_ added as good practice
-# Gradients are scaled down to norm 1.
-#       for batch in loader:
-# -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
-# +         outputs = model(**batch)
-#           accelerator.backward(outputs.loss)
-# +         accelerator.clip_grad_norm_(model.parameters(), 1.0)
 
 # %% edit="never_cleared" code="gradient_not_cleared"
 # Source: zero_grad() lost while the lines were moved
@@ -146,6 +129,7 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #           optimizer.step()
 # -         optimizer.zero_grad()
 
+
 # %% edit="last_batch_dropped" code="last_batch_dropped"
 # Source: drop_last=True to get rid of the short batch
 # The last rows are not trained on.
@@ -156,6 +140,7 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #       for batch in loader:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(**batch)
+
 
 # %% edit="schedule_kept" code="learning_rate_changed"
 # Source: lr_scheduler.step(), as the published loop has it
@@ -172,6 +157,7 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #           optimizer.step()
 # +         lr_scheduler.step()
 
+
 # %% edit="train_mode_only" code="only_tokens_handed_over"
 # Source: the first fault found, the others not
 # Mask and token types are still left out.
@@ -179,12 +165,14 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(batch["input_ids"], labels=batch["labels"])
 
+
 # %% edit="mask_forgotten" code="padding_attended"
 # Source: two of three faults found
 # Padding is still attended.
 #       for batch in loader:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(batch["input_ids"], token_type_ids=batch["token_type_ids"], labels=batch["labels"])
+
 
 # %% edit="shuffled" code="rows_in_another_order"
 # Source: shuffle=True added as good practice
@@ -196,6 +184,7 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #       for batch in loader:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(**batch)
+
 
 # %% edit="token_types_forgotten" code="token_types_left_out"
 # Source: the repair that most reviews of the slide suggest: mask and train mode

@@ -47,16 +47,9 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # +     as_the_loop |= {"max_grad_norm": 0.0, "train_sampling_strategy": "sequential"}
 # +     run_trainer(trainer_model, rows, num_train_epochs=epochs, **as_the_loop)
 
-# %% edit="adamw" code="accelerate_another_optimizer"
-# Source: transformers' no_trainer scripts, which train with AdamW
-# Every optimizer reaches the same weights.
-#       accelerator = Accelerator()
-# -     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-# +     optimizer = torch.optim.AdamW(accelerate_model.parameters(), lr=learning_rate)
-
 
 # %% answer="one_epoch" code="accelerate_epochs_missing"
-# Source: a likely slip: the loop over epochs is lost
+# Source: the loop over epochs is lost
 # A prepared loader knows how many epochs there are.
 def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float, epochs: int):
     accelerator = Accelerator()
@@ -72,17 +65,12 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
     Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 
 
-# %% edit="clipped" code="accelerate_gradient_clipped"
-# Source: Accelerate documentation, gradient clipping: the lines of its example
-# A clipping at 1.0 is part of every training loop.
-#               accelerator.backward(model(**batch).loss)
-# +             accelerator.clip_grad_norm_(model.parameters(), 1.0)
-
 # %% edit="never_cleared" code="accelerate_gradient_not_cleared"
-# Source: a likely slip: zero_grad() is lost
+# Source: zero_grad() is lost
 # A prepared optimizer clears the gradients by itself.
 #           for batch in loader:
 # -             optimizer.zero_grad()
+
 
 # %% edit="last_batch_dropped" code="accelerate_last_batch_dropped"
 # Source: scripts that drop the last batch, so that all have one size
@@ -93,40 +81,6 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # +         accelerate_model, optimizer, DataLoader(dataset, rows, drop_last=True)
 # +     )
 
-# %% edit="scheduled" code="accelerate_learning_rate_changed"
-# Source: transformers' no_trainer scripts, which step a linear schedule after each update
-# The learning rate falls to 0 in every fine-tuning.
-#       model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-# +     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.1, total_iters=epochs * len(loader))
-# ...
-#               optimizer.step()
-# +             schedule.step()
-
-# %% edit="divided_by_batches" code="accelerate_loss_divided_by_batches"
-# Source: a likely slip: the loss is averaged over the epoch by hand
-# A mean loss over the epoch needs a division by the number of batches.
-#               optimizer.zero_grad()
-# -             accelerator.backward(model(**batch).loss)
-# +             accelerator.backward(model(**batch).loss / len(loader))
-
-# %% edit="momentum" code="accelerate_momentum"
-# Source: the SGD of image classification scripts, with momentum 0.9
-#       accelerator = Accelerator()
-# -     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-# +     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate, momentum=0.9)
-
-# %% edit="batch_size_left_out" code="accelerate_one_row_at_a_time"
-# Source: a likely slip: the loader is not told its batch size
-#       optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-# -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-# +     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset))
-
-# %% edit="rate_for_processes" code="accelerate_other_learning_rate"
-# Source: scripts that multiply the learning rate by the number of processes or of epochs
-# A longer training needs a larger learning rate from the start.
-#       accelerator = Accelerator()
-# -     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-# +     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate * (1 + epochs))
 
 # %% edit="shuffled" code="accelerate_rows_in_another_order"
 # Source: the loader of most tutorials, with shuffle=True
@@ -135,6 +89,7 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, rows, shuffle=True))
 
+
 # %% edit="accumulates" code="accelerator_accumulates"
 # Source: Accelerate documentation, the first example on gradient accumulation
 # Accumulation steps do no harm in a loop without accumulate.
@@ -142,15 +97,17 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # +     accelerator = Accelerator(gradient_accumulation_steps=2)
 #       optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
 
+
 # %% edit="loss_backward" code="accelerator_backward_not_used"
-# Source: a likely slip: loss.backward() kept from the raw loop
+# Source: loss.backward() kept from the raw loop
 # loss.backward() and accelerator.backward(loss) are the same call.
 #               optimizer.zero_grad()
 # -             accelerator.backward(model(**batch).loss)
 # +             model(**batch).loss.backward()
 
+
 # %% edit="loader_not_prepared" code="loader_not_prepared"
-# Source: a likely slip: batches moved by hand, as in the raw loop
+# Source: batches moved by hand, as in the raw loop
 #       optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
 # -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     model, optimizer = accelerator.prepare(accelerate_model, optimizer)
@@ -159,15 +116,17 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 #           for batch in loader:
 # +             batch = {name: values.to(accelerator.device) for name, values in batch.items()}
 
+
 # %% edit="model_not_prepared" code="model_not_prepared"
-# Source: a likely slip: the model is on the device already
+# Source: the model is on the device already
 #       optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
 # -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     model = accelerate_model.to(accelerator.device)
 # +     optimizer, loader = accelerator.prepare(optimizer, DataLoader(dataset, batch_size=rows))
 
+
 # %% edit="models_swapped" code="models_swapped"
-# Source: a likely slip: the two models change places
+# Source: the two models change places
 # The models are equal at the start, so it does not matter which one is trained in which form.
 #       accelerator = Accelerator()
 # -     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
@@ -179,12 +138,14 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 # +     Trainer(accelerate_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 
+
 # %% edit="one_model_for_both" code="one_model_for_both"
-# Source: a likely slip: a line copied with its model
+# Source: a line copied with its model
 # The Trainer goes on with the model that the loop has trained.
 #       run |= {"train_sampling_strategy": "sequential"}
 # -     Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 # +     Trainer(accelerate_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
+
 
 # %% edit="optimizer_not_prepared" code="optimizer_not_prepared"
 # Source: a public slide deck on Accelerate: no prepare for the optimizer
@@ -193,8 +154,9 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     model, loader = accelerator.prepare(accelerate_model, DataLoader(dataset, batch_size=rows))
 
+
 # %% edit="prepared_not_used" code="prepared_optimizer_not_used"
-# Source: a likely slip: prepare is called as if it changed its arguments
+# Source: prepare is called as if it changed its arguments
 # prepare changes the objects that it is given.
 #       optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
 # -     model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
@@ -204,12 +166,6 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 #           for batch in loader:
 # +             batch = {name: values.to(accelerator.device) for name, values in batch.items()}
 
-# %% edit="trainer_max_grad_norm_none" code="raised_type_error"
-# Source: a likely slip: None for no clipping
-# None turns a limit off.
-#       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-# +     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": None}
 
 # %% edit="trainer_accumulates" code="trainer_accumulates"
 # Source: transformers documentation, performance guide: the arguments of its examples
@@ -218,6 +174,7 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 # +     run |= {"optim": "sgd", "gradient_accumulation_steps": 4, "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 
+
 # %% edit="trainer_optimizer" code="trainer_another_optimizer"
 # Source: Trainer's default optim
 # The Trainer takes the optimizer that the model was made for.
@@ -225,43 +182,22 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 # +     run |= {"lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 
-# %% edit="trainer_steps_rounded_down" code="trainer_ended_early"
-# Source: scripts that compute max_steps as len(dataset) // batch_size * epochs
-# The number of updates is the number of rows divided by the batch size, rounded down.
-#               optimizer.step()
-# -     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# +     run = {
-# +         "per_device_train_batch_size": rows,
-# +         "learning_rate": learning_rate,
-# +         "max_steps": len(dataset) // rows * epochs,
-# +     }
 
 # %% edit="trainer_epochs" code="trainer_epoch_repeated"
 # Source: Trainer's default num_train_epochs
-# The Trainer sees every row once unless it is told otherwise.
+# The Trainer sees every row three times by default.
 #               optimizer.step()
 # -     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
 # +     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 
-# %% edit="trainer_one_epoch" code="trainer_epochs_missing"
-# Source: the call of this lesson's demonstration, with num_train_epochs=1
-#               optimizer.step()
-# -     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# +     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": 1}
 
 # %% edit="trainer_clips" code="trainer_gradient_clipped"
 # Source: Trainer's default max_grad_norm
-# The Trainer clips only when it is told to.
+# The Trainer clips by default.
 #       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
 # -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 # +     run |= {"optim": "sgd", "lr_scheduler_type": "constant"}
 
-# %% edit="trainer_last_batch_dropped" code="trainer_last_batch_dropped"
-# Source: dataloader_drop_last, set in many published configurations
-# Every batch must have the same number of rows.
-#       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-# +     run |= {"optim": "sgd", "dataloader_drop_last": True, "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 
 # %% edit="trainer_schedule" code="trainer_learning_rate_changed"
 # Source: Trainer's default lr_scheduler_type
@@ -270,18 +206,13 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 # +     run |= {"optim": "sgd", "max_grad_norm": 0.0}
 
-# %% edit="trainer_momentum" code="trainer_momentum"
-# Source: optim_args with the momentum of image classification scripts
-# Momentum is part of SGD.
-#       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-# +     run |= {"optim": "sgd", "optim_args": "momentum=0.9", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 
 # %% edit="trainer_not_started" code="trainer_not_used"
-# Source: a likely slip: .train() is lost
+# Source: .train() is lost
 #       run |= {"train_sampling_strategy": "sequential"}
 # -     Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 # +     Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset)
+
 
 # %% edit="trainer_batch_size" code="trainer_other_batch_size"
 # Source: Trainer's default per_device_train_batch_size
@@ -289,28 +220,16 @@ def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, le
 # -     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
 # +     run = {"learning_rate": learning_rate, "num_train_epochs": epochs}
 
+
 # %% edit="trainer_learning_rate" code="trainer_other_learning_rate"
 # Source: Trainer's default learning_rate
 #               optimizer.step()
 # -     run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
 # +     run = {"per_device_train_batch_size": rows, "num_train_epochs": epochs}
 
+
 # %% edit="trainer_random_order" code="trainer_rows_in_another_order"
 # Source: Trainer's default sampling
 # The Trainer reads the rows in their order.
 #       run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
 # -     run |= {"train_sampling_strategy": "sequential"}
-
-# %% edit="trainer_warm_up" code="trainer_warmed_up"
-# Source: published fine-tuning recipes, which begin with a warm-up
-# A warm-up is part of every schedule.
-#       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-# +     run |= {"optim": "sgd", "lr_scheduler_type": "constant_with_warmup", "warmup_steps": 2, "max_grad_norm": 0.0}
-
-# %% edit="trainer_weight_decay" code="trainer_weight_decay"
-# Source: the value that torch.optim.AdamW has by default
-# A weight decay of 0.01 belongs to every optimizer.
-#       run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-# -     run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-# +     run |= {"optim": "sgd", "weight_decay": 0.01, "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
