@@ -28,13 +28,13 @@ class ExtrapolationCase:
 BERT_LARGE = ExtrapolationCase(few=2, more=4, layers=24, few_bytes=1_472_389_356, more_bytes=2_479_407_468)
 """BERT-large by the vanilla recipe.
 
-Source: forecast_peak_memory(bert_large_recipe(layers=...), operators="cpu"). One layer is no member of the line: there
-the peak is in the update and not in backward.
+Source: forecast_peak_memory(bert_large_recipe(layers=...), operators="cpu"). A model of one layer is not on the line:
+its peak is in the update and not in backward.
 """
 
 
 def extrapolation_cases(seed: int) -> tuple[ExtrapolationCase, ...]:
-    """Four settings: BERT-large, small models three or five layers apart, and a model smaller than both."""
+    """Return four settings: BERT-large, small models three or five layers apart, and a model smaller than both."""
     draw = random.Random(seed)
     few = draw.randrange(4, 7)
     return (

@@ -10,7 +10,7 @@ from grader.meters.forecast import forecast_peak_memory
 from grader.meters.measurement import measure_peak_memory
 from grader.testbed.bert_large_recipes import bert_large_recipe
 
-SEEDS = (0, 1, 20_011)
+SEEDS = (0, 20_011)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
