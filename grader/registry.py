@@ -238,15 +238,13 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.accumulation": ("check_data_parallel_updates",),
     "grader.judging.lessons.data_parallel.agreement": ("check_data_parallel_agreement",),
     "grader.judging.lessons.data_parallel.calls": ("check_data_parallel_calls",),
+    "grader.judging.lessons.data_parallel.epoch_traffic": ("check_data_parallel_traffic",),
     "grader.judging.lessons.data_parallel.forms": (
         "check_data_parallel_accelerate",
         "check_data_parallel_trainer",
     ),
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients",),
-    "grader.judging.lessons.data_parallel.traffic": (
-        "check_data_parallel_traffic",
-        "check_synchronised_bytes",
-    ),
+    "grader.judging.lessons.data_parallel.traffic": ("check_synchronised_bytes",),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accelerate_form",
         "check_trainer_form",
@@ -271,15 +269,15 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.gradient_checkpointing.function_peak": ("check_checkpoint_peak",),
     "grader.judging.lessons.gradient_checkpointing.functions": ("check_checkpoint_gradients",),
     "grader.judging.lessons.gradient_checkpointing.segments": ("check_segment_peak",),
-    "grader.judging.lessons.local_sgd.averaging": ("check_averaged_parameters",),
+    "grader.judging.lessons.local_sgd.averaging": (
+        "check_averaged_bytes",
+        "check_averaged_parameters",
+    ),
     "grader.judging.lessons.local_sgd.epochs": ("check_local_sgd_updates",),
     "grader.judging.lessons.local_sgd.forms": ("check_local_sgd_accelerate",),
     "grader.judging.lessons.local_sgd.methods": ("check_local_sgd_method",),
     "grader.judging.lessons.local_sgd.synchronisations": ("check_local_sgd_synchronisations",),
-    "grader.judging.lessons.local_sgd.traffic": (
-        "check_averaged_bytes",
-        "check_local_sgd_traffic",
-    ),
+    "grader.judging.lessons.local_sgd.traffic": ("check_local_sgd_traffic",),
     "grader.judging.lessons.mixed_precision.budget": (
         "check_update_peak",
         "check_whole_batch_update",

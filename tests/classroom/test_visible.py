@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from grader.classroom.errors import ClassroomError
 from grader.classroom.judge_process import Judge
+
 from grader.classroom.sandbox import visible
 from grader.classroom.sandbox.confinement import LADDER, LANDLOCK
 from grader.classroom.sandbox.visible import PACKAGE, VISIBLE_NAMES, hidden_paths, nested, visible_paths

@@ -18,7 +18,7 @@ def one_of(parameter: int) -> str:
     return f"parameter {parameter}"
 
 
-# Which parameters a difference of some other kind lies in.
+# In which parameters a difference of each kind is.
 PLACES: dict[str, tuple[int, ...]] = {
     "first number": (0,),
     "last number": (_FIRST_MATRIX,),

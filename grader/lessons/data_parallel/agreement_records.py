@@ -91,7 +91,7 @@ def salt_hash(function: Callable[..., Any], rank: int) -> list[str]:
 
 
 def _is_salted(value: Any) -> bool:
-    """Whether a hash differs between processes: that of texts, bytes, and objects that stand at an address."""
+    """Whether a hash differs between processes: that of texts, bytes, and of objects without a hash of their own."""
     if isinstance(value, tuple | frozenset):
         return any(map(_is_salted, value))
     return not (value is None or isinstance(value, Number))

@@ -1,4 +1,4 @@
-"""Observations of lesson 15: data parallel training."""
+"""Observes the answers of lesson 15, data parallel training."""
 
 from __future__ import annotations
 
@@ -33,14 +33,12 @@ def check_data_parallel_calls(predict_all_reduces: Callable[..., Any], seed: int
         with refuse_rank_runs("all-reduces and bytes computed from the four arguments"):
             answer = predict_all_reduces(parameters, case.bucket_bytes, case.k, case.no_sync)
         if [(id(parameter), getattr(parameter, "requires_grad", None)) for parameter in parameters] != kept:
-            look_at = (
-                "reverse(), pop(), or another line that changes the list or its tensors: reversed() makes no change"
-            )
+            look_at = "You change the list or its tensors. Look for reverse() or pop(): reversed() changes nothing."
             fail("parameters_changed", "the list of parameters as it was", "another list", look_at)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
-            code = "returned_none" if answer is None else "no_pair"
-            fail(code, "two numbers: all-reduces, bytes", found, "what your function returns")
+            look_at = "You do not return a pair. Return two numbers: the all-reduces, and their bytes."
+            fail("returned_none" if answer is None else "no_pair", "two numbers: all-reduces, bytes", found, look_at)
         calls = require_number(answer[0], "the all-reduces of one update")
         predicted.append([calls, require_number(answer[1], "the bytes of one update")])
     return Observation({"predicted": predicted})

@@ -1,4 +1,4 @@
-"""Names what often goes wrong in a rank with collectives and hooks, where the exception of the library does not."""
+"""Names what often goes wrong with collectives and hooks in a rank, better than the library's exception does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.ranks.run import RankRun
 from grader.verdict import CheckFailed, NotSolvedYet, Verdict
 
 WAIT_SECONDS = 10
-_WAITED, _GLOO = ("Timed out", "timeout"), "gloo"  # what a collective says that ended so, and that failed at all
+_WAITED, _GLOO = ("Timed out", "timeout"), "gloo"  # in the message of a collective that waited too long, or failed
 _BEHIND_SECONDS = 2
 _NEVER_ENDED = "a collective that the other ranks did not make"
 
@@ -29,8 +29,8 @@ class CollectiveNeverEnded(RuntimeError):
 def end_lonely_waits() -> Iterator[None]:
     """End a collective that another rank does not make after `WAIT_SECONDS`, with an exception that says so.
 
-    The ranks leave the block together. Of a rank that waits in vain and one that was left by it, the first is to be
-    told, so the other lets it go ahead.
+    The ranks leave the block together. The rank that waits in vain is the one to be reported, so a rank that it has
+    left waits for it to fail first.
     """
     _set_pg_timeout(datetime.timedelta(seconds=WAIT_SECONDS), dist.group.WORLD)
     try:
@@ -49,31 +49,32 @@ def end_lonely_waits() -> Iterator[None]:
         raise CollectiveNeverEnded(_NEVER_ENDED) from None
 
 
-# Part of what a library says; the code, and what is added to the line that a learner looks at.
+# The code of an exception, part of its message; the code of the misconception, and its diagnosis.
 _KNOWN = (
     (
         "raised_collective_never_ended",
         "",
         "rank_waits_alone",
-        "do all ranks make the same collectives, equally often?",
+        "You make a collective on one rank that the others do not make. Every rank makes the same ones, equally often.",
     ),
     (
         "raised_type_error",
         "Expected parameter `tensor` of type torch.Tensor",
         "no_tensor_reduced",
-        "is it a tensor? .grad is None before backward, and always of a frozen parameter",
+        "You give a collective something that is no tensor. .grad is None before backward, and always of a frozen "
+        "parameter.",
     ),
     (
         "raised_runtime_error",
         "post accumulate grad hooks should return None",
         "hook_returns_a_value",
-        "what your hook returns: it writes into parameter.grad, and returns nothing",
+        "You return a value from your hook. It writes into parameter.grad, and returns nothing.",
     ),
     (
         "raised_runtime_error",
         "cannot register a hook on a tensor that doesn't require gradient",
         "hook_on_a_frozen_parameter",
-        "a frozen parameter has no gradient, and takes no hook",
+        "You give a frozen parameter a hook. It has no gradient, and takes none.",
     ),
 )
 
@@ -93,7 +94,7 @@ def run_and_name(observe: Callable[..., Any], world_size: int, exercise: str, **
 
 
 def _named(failure: CheckFailed) -> Verdict:
-    for raised, message, code, hint in _KNOWN:
+    for raised, message, code, diagnosis in _KNOWN:
         if failure.code == raised and message in failure.measured:
-            return Verdict(code, failure.expected, failure.measured, f"{failure.look_at} ({hint})")
+            return Verdict(code, failure.expected, failure.measured, f"{diagnosis} Look at {failure.look_at}.")
     return Verdict(failure.code, failure.expected, failure.measured, failure.look_at)

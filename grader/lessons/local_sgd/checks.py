@@ -1,4 +1,4 @@
-"""Observations of lesson 16: local SGD."""
+"""Observes the answers of lesson 16, local SGD."""
 
 from __future__ import annotations
 
@@ -21,27 +21,36 @@ from grader.verdict import CheckFailed
 
 LOOP_PARAMETERS = ("model", "optimizer", "micro_batches", "k", "every", "average", "rank", "world_size")
 FORM_PARAMETERS = ("model", "dataset", "rows", "k", "every", "learning_rate")
-# What torch says of two mistakes that an average invites, and what is told instead of its sentence alone.
+# Part of an exception's message; the code of the misconception, and its diagnosis.
 KNOWN_ERRORS = (
     (
         "a leaf Variable that requires grad",
         "averaged_outside_no_grad",
-        "autograd forbids to write into a parameter while it records: which context switches it off?",
+        "You write into a parameter while autograd records. Do it under torch.no_grad().",
     ),
     (
         "can't be cast to the desired output type",
         "integer_buffer_divided",
-        "a counter has no fractions, so it cannot hold a mean: which buffers are averaged?",
+        "You divide an integer buffer, which cannot hold a mean. Average floating-point buffers only.",
+    ),
+    (
+        "Expected parameter `tensor` of type torch.Tensor",
+        "no_tensor_averaged",
+        "You give a collective something that is no tensor. .grad may be None: average the parameters themselves.",
     ),
     (
         "has no attribute 'no_sync'",
         "model_not_prepared",
-        "LocalSGD needs the model that accelerator.prepare returns: is it prepared, and is that what it is given?",
+        "You give LocalSGD a model that is not prepared. It needs the one that accelerator.prepare returns.",
     ),
 )
 # How gloo ends a process whose peer sends what belongs to another collective.
 MISMATCH = ("distributed collective mismatch", "gloo::EnforceNotMet")
-WAITS = "average and collectives need every rank: does each of them come here?"
+WAITS = "You let some rank wait for the others. Every rank has to call average and collectives, equally often."
+DISAGREES = (
+    "You call average or collectives more often on one rank than on another, or in another order. Look at how many "
+    "updates each rank makes."
+)
 
 
 @make_check("predict_synchronisations", ("micro_batches", "k", "every", "optimizer"))
@@ -53,12 +62,14 @@ def check_local_sgd_synchronisations(predict_synchronisations: Callable[..., Any
             answer = predict_synchronisations(case.micro_batches, case.k, case.every, case.optimizer)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
+            look_at = "You do not return a pair. Return the number of synchronisations, and True or False."
             code = "returned_none" if answer is None else "no_pair"
-            fail(code, "a number of synchronisations, and True or False", found, "what your function returns")
+            fail(code, "a number of synchronisations, and True or False", found, look_at)
         is_equal = plain_truth(answer[1])
         if not isinstance(is_equal, bool):
             found = f"{type(answer[1]).__name__}: {answer[1]!r}"[:80]
-            fail("no_truth_value", "True or False as the second part", found, "what your function returns second")
+            look_at = "You return something other than True or False as the second part. Look at the order of the two."
+            fail("no_truth_value", "True or False as the second part", found, look_at)
         predicted.append([require_number(answer[0], "the synchronisations of a run"), is_equal])
     return Observation({"predicted": predicted})
 
@@ -133,16 +144,18 @@ def plain_truth(value: Any) -> Any:
 
 def _explain_known(failure: CheckFailed) -> None:
     if failure.code == "ranks_without_end":
-        fail(failure.code, failure.expected, failure.measured, f"{failure.look_at.partition(' (')[0]} ({WAITS})")
+        fail(failure.code, failure.expected, failure.measured, _at(WAITS, failure))
     if failure.code == "rank_died" and any(words in failure.measured for words in MISMATCH):
         measured = f"{failure.measured.partition(':')[0]}: stopped by the backend, for data of another collective"
-        look_at = (
-            "every rank calls average and collectives equally often, in one order: do their numbers of updates agree?"
-        )
-        fail("collectives_disagree", failure.expected, measured, look_at)
-    for words, code, look_at in KNOWN_ERRORS:
+        fail("collectives_disagree", failure.expected, measured, DISAGREES)
+    for words, code, diagnosis in KNOWN_ERRORS:
         if words in failure.measured:
-            fail(code, failure.expected, failure.measured, f"{failure.look_at} ({look_at})")
+            fail(code, failure.expected, failure.measured, _at(diagnosis, failure))
+
+
+def _at(diagnosis: str, failure: CheckFailed) -> str:
+    """Return a diagnosis with the line that failed."""
+    return f"{diagnosis} Look at {failure.look_at.partition(' (')[0]}."
 
 
 def _observation(reports: Sequence[Sequence[dict[str, Any]]]) -> Observation:

@@ -1,4 +1,4 @@
-"""Records an epoch of one rank: its training, its running statistics, and where its collectives stand in it."""
+"""Records an epoch of one rank: its training, its running statistics, and the places of its collectives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.ranks.collectives import CollectiveLog
 
 
 class PlacedLog(CollectiveLog):  # type: ignore[no-untyped-call]
-    """A log of collectives that also notes where in a training each of them stands.
+    """A log of collectives that also notes where in a training each of them comes.
 
     Args:
         record: The training.

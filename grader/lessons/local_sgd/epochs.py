@@ -38,16 +38,6 @@ class EpochCase:
     features: int
     seed: int
 
-    @property
-    def boundaries(self) -> list[int]:
-        """How many micro-batches of a rank lie before each update."""
-        return [min(end, self.micro_batches) for end in range(self.k, self.micro_batches + self.k, self.k)]
-
-    @property
-    def updates(self) -> int:
-        """Updates of each rank."""
-        return len(self.boundaries)
-
     def make_model(self) -> nn.Sequential:
         """Build a small regression model, the same on every rank."""
         with torch.random.fork_rng(devices=[]):
@@ -70,10 +60,6 @@ class EpochCase:
             inputs = torch.randn(self.rows, self.features, generator=generator)
             drawn.append((inputs, torch.randn(self.rows, 1, generator=generator) + index % 5 - 2))
         return drawn
-
-    def rows_of(self, rank: int) -> list[int]:
-        """Return the numbers of a rank's micro-batches."""
-        return list(range(rank, self.world_size * self.micro_batches, self.world_size))
 
 
 def epoch_cases(seed: int) -> tuple[EpochCase, ...]:

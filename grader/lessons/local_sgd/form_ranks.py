@@ -1,7 +1,7 @@
 """What runs in each rank when a check trains with Accelerate's LocalSGD.
 
 Its imports are those that libraries put off until a name is first used. The process of the ranks imports this module
-once, before it becomes them; else each rank would import them anew.
+once, before it becomes them; else each rank would import them again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ways to train on several ranks that a test has to tell apart."""
+"""Ways to train on several ranks, for a test that has to distinguish them."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-
 from grader.judging.lessons.data_parallel.agreement_causes import is_equal
+
 from grader.lessons.data_parallel.accumulation import accumulation_cases
 from grader.lessons.data_parallel.agreement import PLACES, agreement_cases
 from grader.lessons.data_parallel.calls import calls_cases

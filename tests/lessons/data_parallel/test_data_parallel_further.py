@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from grader.judging.lessons.data_parallel.agreement_causes import is_equal
 
 from grader.judging.lessons.data_parallel.agreement import judge_data_parallel_agreement
-from grader.judging.lessons.data_parallel.agreement_causes import is_equal
 from grader.lessons.data_parallel.agreement import EQUAL_WITH_NAN, AgreementCase, agreement_cases, one_of
 from grader.observation import Observation
 

@@ -1,8 +1,8 @@
 """The cases of the predicted and of the extrapolated peak are what the lesson says of them."""
 
 import pytest
-
 from grader.judging.lessons.where_memory_goes.line_mistakes import fixed_bytes, peak_bytes, truth
+
 from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
 from grader.lessons.where_memory_goes.extrapolation import BERT_LARGE, extrapolation_cases
 from grader.lessons.where_memory_goes.step_peak import step_cases

@@ -1,58 +1,123 @@
-"""Verdict on an epoch with accumulation on several ranks: whose micro-batches, which updates, which gradients."""
+"""Judges an epoch with accumulation on several ranks: whose micro-batches, which updates, which gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
-from grader.judging.lessons.data_parallel.accumulation_causes import (
-    EXPLAINED,
-    judge_idle_ranks,
-    judge_rows,
-    name_places,
-    name_silence,
-)
+from grader.judging.equivalence import compare
 from grader.judging.lessons.data_parallel.reports import Facts, facts_of, tensors_of_rank
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.rank_rows import RankRows
+from grader.judging.references import VISIBLE_SEED
 from grader.judging.updates import Reference, judge_updates, places_of_updates
 from grader.judging.vectors import gradient_at
 from grader.lessons.data_parallel.accumulation import AccumulationCase, accumulation_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
+# Verdicts on one process that may have a cause in what the ranks do together.
+EXPLAINED = ("other_gradient", "gradient_scaled", "divided_by_another_number", "gradient_divided_twice")
+# Verdicts on updates after other micro-batches than the last of each group.
+MISPLACED = (
+    "update_every_micro_batch",
+    "update_one_too_late",
+    "one_update_only",
+    "k_taken_for_updates",
+    "last_group_joined",
+    "updates_misplaced",
+)
+
+
+@dataclass(frozen=True)
+class WrongUpdate:
+    """The first update of a rank whose gradient is wrong.
+
+    Attributes:
+        number: Which update, from 0.
+        size: Micro-batches of a rank in it.
+        world_size: How many ranks.
+        seen: The gradient right before it.
+        mean: The mean gradient of the micro-batches of all ranks.
+        own: The mean gradient of this rank's micro-batches.
+    """
+
+    number: int
+    size: int
+    world_size: int
+    seen: Tensor
+    mean: Tensor
+    own: Tensor
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the gradient of this rank alone, or the sum over its micro-batches."""
+        return any(compare(self.seen, factor * self.own).is_equal for factor in (1, self.size))
+
+    def is_multiple(self, factor: float) -> bool:
+        """Return whether it is the right gradient times a factor."""
+        return compare(self.seen, self.mean).is_multiple(factor)
+
+
+RANKS = Table[WrongUpdate](
+    Misconception(
+        "ranks_not_averaged",
+        "You leave each rank with the gradient of its own micro-batches. Once per update, call model itself outside of "
+        "no_sync: that averages over the ranks.",
+        shown_by=lambda update: update.is_own and not update.number,
+        measured="the gradient of this rank's own micro-batches",
+    ),
+    Misconception(
+        "ranks_not_averaged_later",
+        "You average over the ranks at the first updates, and not at a later one. Look at which micro-batch of each "
+        "group you run outside of no_sync.",
+        shown_by=lambda update: update.is_own,
+        measured="the gradient of this rank's own micro-batches",
+    ),
+    Misconception(
+        "summed_over_ranks",
+        "You end with the sum over the ranks. DistributedDataParallel takes their mean: look for a product with "
+        "world_size.",
+        shown_by=lambda update: update.is_multiple(update.world_size),
+        measured="exactly {world_size} times that gradient",
+    ),
+    Misconception(
+        "divided_by_ranks_too",
+        "You divide by the number of ranks, but DistributedDataParallel takes the mean over the ranks already.",
+        shown_by=lambda update: update.is_multiple(1 / update.world_size),
+        measured="exactly 1 / {world_size} of that gradient",
+    ),
+)
+
 
 def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
-    """Compare every update on every rank with that of one process which has the micro-batches of all ranks."""
+    """Compare every update on every rank with that of one process that has the micro-batches of all ranks."""
     updates, cases = 0, accumulation_cases(seed)
-    places = [
-        [places_of_updates(facts["events"]) for facts in facts_of(observation, number, case.world_size)]
-        for number, case in enumerate(cases)
-    ]
-    for number, case in enumerate(cases):
-        reports = facts_of(observation, number, case.world_size)
-        verdict = judge_rows(case, reports) or _judge_given(reports) or judge_idle_ranks(reports)
+    epochs = [Epoch(case, facts_of(observation, number, case.world_size)) for number, case in enumerate(cases)]
+    for number, (case, epoch) in enumerate(zip(cases, epochs, strict=True)):
+        verdict = RankRows(case, epoch.reports).judge() or EPOCHS.judge(epoch)
         if verdict:
             return verdict
-        for rank, facts in enumerate(reports):
+        for rank, facts in enumerate(epoch.reports):
             tensors = tensors_of_rank(observation, number, rank)
-            verdict = judge_rank(_reference(case), _own(case, rank), tensors, facts, case.world_size)
+            verdict = judge_rank(*_references(case, rank), tensors, facts, case.world_size)
             if verdict:
-                verdict = name_places(verdict, cases, places)
-                return name_silence(_name_loss(verdict, case, tensors), facts, case)
-        updates += len(_reference(case).boundaries)
+                failure = Failure(verdict, case, facts, rank, tensors, epochs)
+                return CAUSES.judge(failure, verdict.expected, verdict.measured) or verdict
+        updates += -(-case.micro_batches // case.k)
     measured = f"{updates} updates on 2, 3 and 4 ranks, each with the gradient of its large batch on every rank"
-    return Verdict(PASSED, "the gradient of the large batch at every update", measured)
+    return Verdict(PASSED, "", measured)
 
 
 def judge_rank(
     reference: Reference, own: Reference, tensors: Mapping[str, Tensor], facts: Facts, world_size: int
 ) -> Verdict | None:
-    """Find what is wrong with one epoch of a rank.
+    """Return the verdict on the first thing that is wrong with one epoch of a rank, or None.
 
     Args:
         reference: What a right loop does; the gradient of a micro-batch is the mean over all ranks.
@@ -60,118 +125,199 @@ def judge_rank(
         tensors: "gradient.0", ... right before each update, "weights.0", ... then and at the end.
         facts: "events" and "forward_rows" of the record.
         world_size: How many ranks.
-
-    Returns:
-        The verdict on the first thing that is wrong, or None.
     """
     verdict = judge_updates(facts, tensors, reference)
     if verdict is None or verdict.code not in EXPLAINED:
         return verdict
-    for update, weights, seen, members in _groups(reference, tensors):
-        mean = _mean(reference, weights, members)
-        if not compare(seen, mean).is_equal:
-            own_mean = _mean(own, weights, members)
-            return _explain(seen, mean, own_mean, (update, len(members)), world_size) or verdict
-    return verdict
+    update = wrong_update(reference, own, tensors, world_size)
+    expected = f"at update {update.number + 1}, the mean gradient of the micro-batches of all ranks"
+    return RANKS.judge(update, expected) or verdict
 
 
-def _groups(reference: Reference, tensors: Mapping[str, Tensor]) -> Iterator[tuple[int, Tensor, Tensor, range]]:
-    """Yield of each update its number, the weights, the gradient that was seen, and its micro-batches."""
+def wrong_update(reference: Reference, own: Reference, tensors: Mapping[str, Tensor], world_size: int) -> WrongUpdate:
+    """Return the first update whose gradient is wrong, or the last update if none is."""
     start = 0
-    for update, end in enumerate(reference.boundaries):
-        yield update, tensors[f"weights.{update}"], tensors[f"gradient.{update}"], range(start, end)
+    for number, end in enumerate(reference.boundaries):
+        seen, weights = tensors[f"gradient.{number}"], tensors[f"weights.{number}"]
+        mean, alone = (_mean(one, weights, range(start, end)) for one in (reference, own))
+        update = WrongUpdate(number, end - start, world_size, seen, mean, alone)
+        if not compare(seen, mean).is_equal:
+            break
         start = end
-
-
-def _judge_given(reports: Sequence[Facts]) -> Verdict | None:
-    """Judge what became of the optimizer and the list that the function was given."""
-    if any(facts["other_steps"] for facts in reports):
-        look_at = "the optimizer that your function is given: it makes the updates, with its own learning rate"
-        return Verdict("own_optimizer", "steps of the given optimizer alone", "a step of another one", look_at)
-    if any(facts["list_changed"] for facts in reports):
-        look_at = "clear(), pop(), or a line that writes into a tensor of the list: a slice is a list of your own"
-        return Verdict("micro_batches_changed", "micro_batches as they were", "another list", look_at)
-    return None
-
-
-def _name_loss(verdict: Verdict, case: AccumulationCase, tensors: Mapping[str, Tensor]) -> Verdict:
-    """Name another loss, or a change of its gradient, as the cause of a gradient that is not right."""
-    if verdict.code not in ("other_gradient", "gradient_scaled", "divided_by_another_number"):
-        return verdict
-    for _, weights, seen, members in _groups(_reference(case), tensors):
-        mean = _mean(_reference(case), weights, members)
-        if compare(seen, mean).is_equal:
-            continue
-        if compare(seen, mean).is_multiple(case.rows):
-            look_at = f"the loss of a micro-batch is a mean over its {case.rows} rows, not their sum"
-            return replace(verdict, code="loss_summed", look_at=look_at)
-        norm = float(torch.linalg.vector_norm(seen))
-        if compare(seen, mean).factor < 1 and verdict.code != "other_gradient" and is_round(norm):
-            measured = f"{verdict.measured}, of norm {norm:.4g}"
-            return replace(
-                verdict, code="gradient_clipped", measured=measured, look_at="a clipping that nobody asked for"
-            )
-        if compare(seen, _mean(_absolute(case), weights, members)).is_equal:
-            measured = "the gradient of the mean absolute error"
-            return replace(
-                verdict, code="another_loss", measured=measured, look_at="the loss that is asked for: F.mse_loss"
-            )
-        if verdict.code == "other_gradient":
-            look_at = "the rows are right: is the loss F.mse_loss, and what else changes .grad before the step?"
-            return replace(verdict, look_at=look_at)
-    return verdict
-
-
-def is_round(norm: float) -> bool:
-    """Whether a norm is one that a person writes: a number of one digit that is not 0."""
-    return norm > 0 and abs(norm - float(f"{norm:.0e}")) < RELATIVE_TOLERANCE * norm
+    return update
 
 
 def _mean(reference: Reference, weights: Tensor, micro_batches: Sequence[int]) -> Tensor:
     return torch.stack([reference.gradient(weights, index) for index in micro_batches]).mean(dim=0)
 
 
-def _explain(seen: Tensor, mean: Tensor, own_mean: Tensor, place: tuple[int, int], world_size: int) -> Verdict | None:
-    update, size = place
-    expected = f"at update {update + 1}, the mean gradient of the micro-batches of all ranks"
-    for factor in (1.0, float(size)):
-        if compare(seen, factor * own_mean).is_equal:
-            measured = "the gradient of this rank's own micro-batches" + (", not averaged" if factor > 1 else "")
-            look_at = "what averages over the ranks: a call of model itself, outside of no_sync, once for each update"
-            code = "ranks_not_averaged_later" if update else "ranks_not_averaged"
-            return Verdict(code, expected, measured, look_at)
-    for factor, code, look_at in (
-        (world_size, "summed_over_ranks", "the mean over the ranks is asked for: what multiplies by their number?"),
-        (1 / world_size, "divided_by_ranks_too", "the ranks are averaged already: who divides again?"),
-    ):
-        if compare(seen, mean).is_multiple(factor):
-            return Verdict(code, expected, f"exactly {factor:.4g} times that gradient", look_at)
-    return None
+@dataclass(frozen=True)
+class Epoch:
+    """What the ranks reported of an epoch.
+
+    Attributes:
+        case: The setting.
+        reports: Of each rank.
+    """
+
+    case: AccumulationCase
+    reports: Sequence[Facts]
+
+    @property
+    def idle(self) -> list[int]:
+        """The ranks without an update."""
+        return [rank for rank, facts in enumerate(self.reports) if "update" not in facts["events"]]
+
+    def has_groups_of(self, size: int) -> bool:
+        """Return whether every rank updates after each group of a size, and at the end."""
+        own = self.case.micro_batches
+        ends = [min(end, own) for end in range(size, own + size, size)]
+        return all(places_of_updates(facts["events"]) == ends for facts in self.reports)
 
 
-@lru_cache(maxsize=8)
-def _reference(case: AccumulationCase) -> Reference:
-    return _make_reference(case, range(case.world_size))
+EPOCHS = Table[Epoch](
+    Misconception(
+        "own_optimizer",
+        "You step with an optimizer of your own. The one that your function is given makes the updates, with its own "
+        "learning rate.",
+        shown_by=lambda epoch: any(facts["other_steps"] for facts in epoch.reports),
+        expected="steps of the given optimizer alone",
+        measured="a step of another one",
+    ),
+    Misconception(
+        "micro_batches_changed",
+        "You change the list micro_batches or a tensor in it. Look for clear(), pop() or an assignment; a slice is a "
+        "list of your own.",
+        shown_by=lambda epoch: any(facts["list_changed"] for facts in epoch.reports),
+        expected="micro_batches as they were",
+        measured="another list",
+    ),
+    Misconception(
+        "rank_without_update",
+        "You update on some ranks only, but every rank has a model of its own. Look at the condition before "
+        "optimizer.step().",
+        shown_by=lambda epoch: 0 < len(epoch.idle) < len(epoch.reports),
+        expected="updates on every rank",
+        measured="no update on the ranks {idle} of {case.world_size}",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The verdict on one rank of an epoch, with what may be its cause.
+
+    Attributes:
+        verdict: What `judge_rank` found.
+        case: The setting.
+        facts: Of the rank.
+        rank: Its number.
+        tensors: Of the rank.
+        epochs: Those of all settings.
+    """
+
+    verdict: Verdict
+    case: AccumulationCase
+    facts: Facts
+    rank: int
+    tensors: Mapping[str, Tensor]
+    epochs: Sequence[Epoch]
+
+    @property
+    def first(self) -> list[bool]:
+        """For each forward of the first group, whether it was to be synchronised."""
+        return list(self.facts["is_synchronised"][: self.case.k])
+
+    @property
+    def is_last_silent(self) -> bool:
+        """Whether the last micro-batch of the first group is not synchronised, and another one is."""
+        return self.verdict.code in EXPLAINED and any(self.first) and not self.first[-1]
+
+    def has_groups_of(self, size_of: Callable[[int, AccumulationCase], int]) -> bool:
+        """Return whether updates are misplaced, and in all settings come after groups of a size."""
+        return self.verdict.code in MISPLACED and all(
+            epoch.has_groups_of(size_of(number, epoch.case)) for number, epoch in enumerate(self.epochs)
+        )
+
+    def is_multiple(self, factor: float) -> bool:
+        """Return whether the first wrong gradient is the right one times a factor."""
+        update = wrong_update(*_references(self.case, self.rank), self.tensors, self.case.world_size)
+        return update.is_multiple(factor)
+
+
+CAUSES = Table[Failure](
+    Misconception(
+        "k_divided_by_ranks",
+        "You divide k by the number of ranks, but k counts the micro-batches of one rank.",
+        shown_by=lambda failure: failure.has_groups_of(lambda number, case: max(1, case.k // case.world_size)),
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You make groups of the sizes that are right for the notebook's own settings. Use k.",
+        shown_by=lambda failure: failure.has_groups_of(lambda number, case: accumulation_cases(VISIBLE_SEED)[number].k),
+    ),
+    Misconception(
+        "wrapper_bypassed",
+        "You call model.module, which skips DistributedDataParallel, so nothing is all-reduced. Call model itself.",
+        shown_by=lambda failure: (
+            failure.verdict.code == "ranks_not_averaged" and not failure.first and not failure.facts["ddp_made"]
+        ),
+    ),
+    Misconception(
+        "always_silent",
+        "You run every micro-batch inside no_sync. Run the last one of each group outside of it, forward and backward.",
+        shown_by=lambda failure: (
+            failure.verdict.code == "ranks_not_averaged"
+            and bool(failure.first)
+            and not any(failure.facts["is_synchronised"])
+        ),
+    ),
+    Misconception(
+        "short_group_silent",
+        "You keep the short last group silent. Its last micro-batch comes before the k-th: find it by the length of "
+        "the group.",
+        shown_by=lambda failure: failure.verdict.code == "ranks_not_averaged_later",
+    ),
+    Misconception(
+        "last_one_silent",
+        "You run the last micro-batch of a group inside no_sync, and the others outside. Turn your condition round.",
+        shown_by=lambda failure: failure.is_last_silent and all(failure.first[:-1]),
+        measured="no_sync at the last micro-batch only",
+    ),
+    Misconception(
+        "synchronised_too_early",
+        "You all-reduce before the last micro-batch of a group, and the gradients that come later stay on their rank. "
+        "Look at which micro-batch you run outside of no_sync.",
+        shown_by=lambda failure: failure.is_last_silent,
+        measured="an all-reduce within the group, and none at its last micro-batch",
+    ),
+    Misconception(
+        "loss_summed",
+        "You sum the loss over the {case.rows} rows of a micro-batch. Take its mean: F.mse_loss as it is.",
+        shown_by=lambda failure: failure.verdict.code in EXPLAINED and failure.is_multiple(failure.case.rows),
+    ),
+    Misconception(
+        "other_gradient",
+        "You run the right rows and end with another gradient. Look at the loss, which is F.mse_loss, and at what "
+        "changes .grad before the step.",
+        shown_by=lambda failure: failure.verdict.code == "other_gradient",
+    ),
+)
+
+
+def _references(case: AccumulationCase, rank: int) -> tuple[Reference, Reference]:
+    """Return the epoch of all ranks in one process, and the epoch of one rank alone."""
+    return _reference(case, tuple(range(case.world_size))), _reference(case, (rank,))
 
 
 @lru_cache(maxsize=16)
-def _own(case: AccumulationCase, rank: int) -> Reference:
-    return _make_reference(case, (rank,))
-
-
-@lru_cache(maxsize=8)
-def _absolute(case: AccumulationCase) -> Reference:
-    return _make_reference(case, range(case.world_size), F.l1_loss)
-
-
-def _make_reference(
-    case: AccumulationCase, ranks: Sequence[int], criterion: Callable[..., Tensor] = F.mse_loss
-) -> Reference:
+def _reference(case: AccumulationCase, ranks: Sequence[int]) -> Reference:
+    """Return the epoch of one process that has the micro-batches of some ranks."""
     model, batches = case.make_model(), case.make_micro_batches()
 
     def loss(number: int) -> Tensor:
         pairs = [batches[number * case.world_size + rank] for rank in ranks]
         inputs, targets = (torch.cat(parts) for parts in zip(*pairs, strict=True))
-        return criterion(model(inputs), targets)
+        return F.mse_loss(model(inputs), targets)
 
     return Reference(case.micro_batches, case.k, case.rows, case.learning_rate, partial(gradient_at, model, loss))

@@ -1,4 +1,4 @@
-"""Verdicts on the Accelerate and the Trainer form on several ranks: equal to one process with the whole batch."""
+"""Judges the Accelerate and the Trainer form on several ranks: equal to one process with the whole batch."""
 
 from __future__ import annotations
 
@@ -19,20 +19,40 @@ from grader.lessons.data_parallel.hooks import LEARNING_RATE
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
+NOT_DIVIDED = (
+    "You leave a gradient that nobody divides by {}: the Trainer expects this model to do it. "
+    "Set accepts_loss_kwargs = False on it, before Trainer(...)."
+)
 LOOK_AT = TRAINER_DEFAULTS | {
-    "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
-    "accelerate_divided_by_one": (
-        "accelerator.backward divides by gradient_accumulation_steps, which is 1 here: who divides by k?"
+    "accelerate_gradient_not_averaged": (
+        "You do not divide by k. Call accelerator.backward(loss), which does; loss.backward() does not."
     ),
-    "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
-    "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
-    "accelerate_accumulate_not_used": "where accelerator.accumulate(model) stands: it makes k micro-batches one update",
-    "accelerate_without_steps": "gradient_accumulation_steps of the Accelerator",
-    "accelerate_cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
-    "accelerate_ranks_not_averaged": "what accelerator.prepare returns: is it that model which is called?",
-    "trainer_gradient_not_averaged": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
-    "trainer_summed_over_ranks": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
-    "trainer_summed_over_all": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
+    "accelerate_divided_by_one": (
+        "You leave gradient_accumulation_steps at 1, so accelerator.backward does not divide by k. Give it to the "
+        "Accelerator."
+    ),
+    "accelerate_gradient_divided_twice": "You divide by k, but accelerator.backward does so already.",
+    "accelerate_update_every_micro_batch": (
+        "You step with an optimizer that is not prepared. Only the one that accelerator.prepare returns "
+        "waits for its group."
+    ),
+    "accelerate_accumulate_not_used": (
+        "You do not use accelerator.accumulate(model). It makes k micro-batches one update: enter it for each of them."
+    ),
+    "accelerate_without_steps": (
+        "You do not give the Accelerator gradient_accumulation_steps=k, so every micro-batch makes an update."
+    ),
+    "accelerate_cleared_within_group": (
+        "You clear the gradients within a group. Call zero_grad() of the prepared optimizer, which waits "
+        "for the end of the group."
+    ),
+    "accelerate_ranks_not_averaged": (
+        "You call a model that is not prepared, so its gradients stay on their rank. Call what "
+        "accelerator.prepare returns."
+    ),
+    "trainer_gradient_not_averaged": NOT_DIVIDED.format("k"),
+    "trainer_summed_over_ranks": NOT_DIVIDED.format("the number of ranks"),
+    "trainer_summed_over_all": NOT_DIVIDED.format("k and the number of ranks"),
 }
 
 
@@ -76,20 +96,35 @@ def _judge_use(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict | No
     calls, forwards = facts["library"], case.updates * case.k
     if form == "trainer":
         if not calls["trainer"]:
-            look_at = "the Trainer form: Trainer(...) prepares, and its .train() trains. Are both there?"
+            look_at = "You do not train with the Trainer. Trainer(...) prepares, and its .train() trains."
             return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
         return judge_models(forwards, facts, calls, is_in_trainer=True)
     expected = "model, optimizer and loader prepared, and accelerator.backward for each micro-batch"
     if not calls["prepared"] and not calls["backward"]:
-        return Verdict("accelerator_not_used", expected, "nothing prepared", "which lines Accelerate takes over")
+        return Verdict(
+            "accelerator_not_used",
+            expected,
+            "nothing prepared",
+            "You do not use Accelerate. Prepare model, optimizer and loader, and call accelerator.backward.",
+        )
     for name in ("model", "optimizer", "loader"):
         if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+            return Verdict(
+                f"{name}_not_prepared",
+                expected,
+                f"no {name} prepared",
+                f"You do not prepare the {name}. Give it to accelerator.prepare.",
+            )
     verdict = judge_models(forwards, facts, calls, is_in_trainer=False)
     in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
     if verdict is None and len(calls["backward"]) < in_loop:
         measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
-        return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
+        return Verdict(
+            "accelerator_backward_not_used",
+            expected,
+            measured,
+            "You call loss.backward(), which bypasses Accelerate. Call accelerator.backward(loss).",
+        )
     return verdict
 
 
@@ -103,16 +138,34 @@ def _judge_size(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict | N
         (
             case.batch,
             "batch_on_each_rank",
-            "the effective batch counts the rows of all ranks, and of all k micro-batches",
+            "You give each forward the effective batch. It counts the rows of all ranks, and of all "
+            "k micro-batches: divide it by both.",
         ),
-        (case.rows * case.k, "batch_not_divided_by_k", "the k micro-batches of an update share its rows"),
-        (case.rows * case.world_size, "batch_not_divided_by_ranks", "the ranks share the rows of an update"),
-        (8, "default_rows", "per_device_train_batch_size: the Trainer's default is 8"),
+        (
+            case.rows * case.k,
+            "batch_not_divided_by_k",
+            "You do not divide the batch by k. The k micro-batches of an update share its rows.",
+        ),
+        (
+            case.rows * case.world_size,
+            "batch_not_divided_by_ranks",
+            "You do not divide the batch by the number of ranks. They share the rows of an update.",
+        ),
+        (
+            8,
+            "default_rows",
+            "You leave per_device_train_batch_size at the Trainer's default, 8. Give it the rows of one micro-batch.",
+        ),
     )
     for rows, code, look_at in known:
         if seen[0] == rows:
             return Verdict(f"{form}_{code}", expected, count(seen[0], "row"), look_at)
-    return Verdict(f"{form}_other_rows", expected, count(seen[0], "row"), "batch, ranks and k: which divides what?")
+    return Verdict(
+        f"{form}_other_rows",
+        expected,
+        count(seen[0], "row"),
+        "You give each forward another number of rows. Divide batch by the ranks and by k.",
+    )
 
 
 def _judge_rows(case: ParallelFormsCase, rank: int, facts: Facts, form: str) -> Verdict | None:
@@ -125,9 +178,13 @@ def _judge_rows(case: ParallelFormsCase, rank: int, facts: Facts, form: str) -> 
     expected = f"rows {', '.join(map(str, wanted))} in update 1 of rank {rank}"
     measured = f"rows {', '.join(map(str, first))}"
     if sorted(first) == sorted(alike[: len(first)]):
-        look_at = "the same rows on every rank: what shares them out?"
+        look_at = "You run the same rows on every rank. A prepared loader, or the Trainer, shares them out."
         return Verdict(f"{form}_same_rows_on_every_rank", expected, measured, look_at)
-    look_at = LOOK_AT["trainer_rows_in_another_order"] if form == "trainer" else "shuffle: the rows are taken in order"
+    look_at = (
+        LOOK_AT["trainer_rows_in_another_order"]
+        if form == "trainer"
+        else "You take the rows in another order. Do not shuffle."
+    )
     return Verdict(f"{form}_rows_in_another_order", expected, measured, look_at)
 
 
@@ -146,11 +203,13 @@ def _judge_traffic(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict 
 def _explain_traffic(facts: Facts, form: str) -> tuple[str, str]:
     """Explain gradients that were all-reduced more than once for an update."""
     if form == "accelerate" and facts["library"]["accumulate"]:
-        look_at = "accumulate is entered: is the prepared model its argument, and does the forward stand inside?"
+        look_at = "You enter accumulate without an effect. Give it the prepared model, and run the forward inside."
         return "accumulate_without_effect", look_at
-    look_at = "without accumulate(model) or no_sync(model), every backward of the prepared model all-reduces"
+    look_at = "You all-reduce in every backward. Enter accelerator.accumulate(model) for each micro-batch."
     if form == "trainer":
-        look_at = "gradient_accumulation_steps: the Trainer's own loop all-reduces once for so many micro-batches"
+        look_at = (
+            "You all-reduce in every backward. The Trainer does it once per update if gradient_accumulation_steps is k."
+        )
     return "synchronised_each_time", look_at
 
 

@@ -1,4 +1,4 @@
-"""Verdict on data parallel training by hooks: equal starts, and the mean gradient after every backward."""
+"""Judges data parallel training by hooks: equal starts, and the mean gradient after every backward."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def _is_trained(case: HooksCase) -> Tensor:
 def judge_library(facts: Sequence[Facts]) -> Verdict | None:
     """Find out whether the hooks are the learner's own, and PyTorch's functions are PyTorch's."""
     if any(fact["ddp_made"] for fact in facts):
-        look_at = "hooks of your own: this model is called itself, and no wrapper of it"
+        look_at = "You make a DistributedDataParallel. Write the hooks yourself: the model is called without a wrapper."
         return Verdict("ddp_used", "data parallel by hooks", "a DistributedDataParallel was made", look_at)
     if any(fact["parameters_changed"] for fact in facts):
-        look_at = "which line adds, removes or reshapes a parameter: values are broadcast into those that are there"
+        look_at = "You add, remove or reshape a parameter. Broadcast values into the parameters that are there."
         return Verdict("parameters_changed", "the parameters of the model, by name and shape", "others", look_at)
     replaced = sorted({str(name) for fact in facts for name in fact["replaced"]})
     if replaced:
-        look_at = "a hook of each parameter: every other model of the process would get your function too"
+        look_at = "You replace a function of PyTorch, for every model of the process. Give each parameter a hook."
         return Verdict("function_replaced", "the functions of PyTorch as they were", f"another {replaced[0]}", look_at)
     return None
 
@@ -99,30 +99,46 @@ def _judge_start(case: HooksCase, ranks: Ranks, facts: Sequence[Facts]) -> Verdi
 def _explain_start(case: HooksCase, seen: list[Tensor], starts: list[Tensor]) -> tuple[str, str]:
     trained, world_size = _is_trained(case).bool(), case.world_size
     if not all(bool(torch.isfinite(one).all()) for one in seen):
-        return "weights_not_finite", "what your function writes into the parameters"
+        return (
+            "weights_not_finite",
+            "You write NaN or infinity into the parameters. Look at where their new values come from.",
+        )
     if all(_is_same(one, start) for one, start in zip(seen, starts, strict=True)):
-        return "no_broadcast", "each rank built its model from its own seed: who sends the first weights to whom?"
+        return (
+            "no_broadcast",
+            "You leave each rank with its own first weights, which come from another seed on each. "
+            "Broadcast those of rank 0.",
+        )
     if all(_is_same(one, torch.stack(starts).mean(dim=0)) for one in seen):
-        return "weights_averaged", "the weights of rank 0 are asked for: a mean of random weights is smaller"
+        return (
+            "weights_averaged",
+            "You average the first weights. A mean of random weights is smaller: broadcast those of rank 0.",
+        )
     if all(_is_same(one, torch.stack(starts).sum(dim=0)) for one in seen):
-        return "weights_summed", "an all-reduce adds: the weights of rank 0 are asked for"
+        return "weights_summed", "You sum the first weights: an all-reduce adds. Broadcast those of rank 0."
     for source in range(1, world_size):
         if all(_is_same(one, starts[source]) for one in seen):
             return (
                 "broadcast_from_another_rank",
-                f"all ranks hold the weights of rank {source}: which rank is the source?",
+                f"You broadcast the weights of rank {source}. The source is rank 0: src=0.",
             )
     if all(_is_same(one, seen[0]) for one in seen):
         return (
             "weights_of_no_rank",
-            "all ranks agree, but on other weights than those of rank 0: where do they come from?",
+            "You give all ranks equal weights that are not those of rank 0. Look at where they come from.",
         )
     if all(_is_same(one[trained], starts[0][trained]) for one in seen):
-        return "frozen_not_broadcast", "a frozen parameter has weights too: they differ between the ranks"
+        return (
+            "frozen_not_broadcast",
+            "You leave out frozen parameters. Their weights differ between the ranks, too: broadcast every parameter.",
+        )
     wrong = [
         name for name, part in parts_of(case).items() if not all(_is_same(one[part], starts[0][part]) for one in seen)
     ]
-    return "some_weights_not_broadcast", f"{', '.join(wrong)}: which tensors does your loop leave out?"
+    return (
+        "some_weights_not_broadcast",
+        f"You do not broadcast {', '.join(wrong)}. Look at which parameters your loop leaves out.",
+    )
 
 
 def _is_same(seen: Tensor, wanted: Tensor) -> bool:
@@ -142,7 +158,7 @@ def _judge_updates(case: HooksCase, ranks: Ranks, facts: Sequence[Facts]) -> Ver
                 return Verdict(code, expected, measured, look_at)
             if not compare(tensors[f"weights.{number + 1}"], update.weights).is_equal:
                 expected = f"after update {number + 1}, weights that moved by learning rate times mean gradient"
-                look_at = "the hook changes the weights too: the optimizer does that"
+                look_at = "You change the weights in your hook. The optimizer does that."
                 return Verdict("weights_changed_in_hook", expected, f"other weights on rank {rank}", look_at)
         previous = update.mean
     return None

@@ -1,35 +1,48 @@
-"""Verdict on one average: what is trained and what has fractions is the mean of the ranks, and nothing else changes."""
+"""Judges one average: what is trained and what has fractions becomes the mean of the ranks, and is sent once."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
+from torch import Tensor, nn
 
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, are_near, evidence_of, mean_of
-from grader.judging.lessons.local_sgd.means import Part, explain_buffers, explain_mean, explain_parameters
+from grader.judging.equivalence import compare
+from grader.judging.lessons.local_sgd.evidence import RankEvidence, are_near, evidence_of, is_near, mean_of
+from grader.judging.misconceptions import Misconception, Table
 from grader.lessons.local_sgd.averaging import AveragingCase, averaging_cases, vectors_of
 from grader.observation import Observation
+from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
 
-_NAMES = {
-    "trained": "trained parameters",
-    "frozen": "frozen parameters",
-    "statistics": "floating-point buffers",
-    "counts": "counters and masks",
-    "gradients": "gradients",
-}
-AVERAGED, LEFT_ALONE = ("trained", "statistics"), ("frozen", "counts", "gradients")
+Vectors = list[Tensor]  # one for each rank
+PARTS = {"parameters": "trained", "buffers": "statistics"}
+LEAST_FACTOR = 1e-3  # share by which two factors differ
 
 
-class _Setting(NamedTuple):
-    """One setting: its vectors before and after, by what they are; each part has one vector for each rank."""
+class Average(NamedTuple):
+    """One setting: its vectors before and after, by what they hold."""
 
     case: AveragingCase
-    before: dict[str, Part]
-    after: dict[str, Part]
     ranks: Sequence[RankEvidence]
+    before: dict[str, Vectors]
+    after: dict[str, Vectors]
+
+    def has_changed(self, name: str) -> bool:
+        """Return whether vectors changed on some rank."""
+        pairs = zip(self.before[name], self.after[name], strict=True)
+        return not all(torch.equal(one, other) for one, other in pairs)
+
+    def has(self, fact: str) -> bool:
+        """Return whether some rank reported a fact."""
+        return any(evidence.facts[fact] for evidence in self.ranks)
+
+    @property
+    def is_averaged(self) -> bool:
+        """Whether the trained parameters are the mean on every rank."""
+        return are_near(self.after["trained"], [mean_of(self.before["trained"])] * len(self.ranks))
 
 
 def judge_averaged_parameters(observation: Observation, seed: int) -> Verdict:
@@ -38,98 +51,320 @@ def judge_averaged_parameters(observation: Observation, seed: int) -> Verdict:
     for number, case in enumerate(cases):
         ranks = evidence_of(observation, number, case.world_size)
         made = [vectors_of(case.make_model(rank)) for rank in range(case.world_size)]
-        before = {name: [one[name] for one in made] for name in _NAMES}
-        after = {name: [rank.tensors[name] for rank in ranks] for name in _NAMES}
-        setting = _Setting(case, before, after, ranks)
-        verdict = _judge_objects(setting) or _judge_left_alone(setting) or _judge_means(setting)
+        before = {name: [one[name] for one in made] for name in made[0]}
+        average = Average(case, ranks, before, {name: [rank.tensors[name] for rank in ranks] for name in before})
+        verdict = LEFT_ALONE.judge(average) or _judge_means(average)
         if verdict:
             return verdict
-    measured = f"{len(cases)} models on 2 and 3 ranks, each equal to the mean on every rank"
-    return Verdict(PASSED, "the mean over the ranks on every rank", measured)
+    return Verdict(PASSED, "", f"{len(cases)} models on 2 and 3 ranks, each equal to the mean on every rank")
 
 
-def _judge_objects(setting: _Setting) -> Verdict | None:
-    for rank, evidence in enumerate(setting.ranks):
-        facts, place = evidence.facts, f"on rank {rank} of {setting.case.world_size}"
-        if facts["is_replaced"]:
-            look_at = "a new parameter: an optimizer still holds the old one. Write into the tensors themselves"
-            return Verdict("parameters_replaced", f"the same parameters, with other values, {place}", "others", look_at)
-        if not facts["is_trainable"]:
-            look_at = "requires_grad, and a graph that ends in a parameter: training goes on after an average"
-            return Verdict("no_longer_trainable", f"parameters as trainable as before {place}", "not so", look_at)
-        if facts["other_formats"]:
-            names = ", ".join(map(str, facts["other_formats"]))
-            look_at = "the number format: a counter is an integer, and stays as it is"
-            return Verdict("buffer_of_another_format", f"buffers in their number formats {place}", names, look_at)
+LEFT_ALONE = Table[Average](
+    Misconception(
+        "parameters_replaced",
+        "You put new parameters into the model, but an optimizer still holds the old ones. Write into the tensors "
+        "themselves.",
+        shown_by=lambda average: average.has("is_replaced"),
+        expected="the same parameters, with other values",
+        measured="other parameters",
+    ),
+    Misconception(
+        "no_longer_trainable",
+        "You leave parameters that cannot be trained further: requires_grad is off, or they end a graph. Write into "
+        "them under torch.no_grad().",
+        shown_by=lambda average: not all(evidence.facts["is_trainable"] for evidence in average.ranks),
+        expected="parameters as trainable as before",
+        measured="parameters that are not",
+    ),
+    Misconception(
+        "buffer_of_another_format",
+        "You turn a buffer into another number format. A counter is an integer, and stays as it is.",
+        shown_by=lambda average: average.has("other_formats"),
+        expected="buffers in their number formats",
+        measured="a buffer in another one",
+    ),
+    Misconception(
+        "frozen_changed",
+        "You write into frozen parameters. They are the same on every rank, and even a mean may change their last "
+        "bits: leave out what has no requires_grad.",
+        shown_by=lambda average: average.has_changed("frozen"),
+        expected="frozen parameters as they were",
+        measured="other values",
+    ),
+    Misconception(
+        "counters_changed",
+        "You change counters or masks, which have no mean. Average a buffer only if is_floating_point().",
+        shown_by=lambda average: average.has_changed("counts"),
+        expected="counters and masks as they were",
+        measured="other values",
+    ),
+    Misconception(
+        "gradients_for_parameters",
+        "You average gradients in place of parameters. Write the mean into the parameter itself, not into its .grad.",
+        shown_by=lambda average: average.has_changed("gradients") and not average.is_averaged,
+        expected="gradients as they were",
+        measured="other gradients, and parameters that are no means",
+    ),
+    Misconception(
+        "gradients_changed",
+        "You change or clear the gradients. An average of the parameters leaves .grad as it is.",
+        shown_by=lambda average: average.has_changed("gradients"),
+        expected="gradients as they were",
+        measured="other gradients",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Means:
+    """How tensors relate to the means that they ought to be.
+
+    Attributes:
+        what: What they are.
+        average: The setting.
+        reached: The ranks that hold the means.
+        factor: How many times the mean every rank holds; 0 if it is no multiple.
+        wrong: The names of those that are no means.
+        are_own: Whether these hold each rank's own values.
+        are_all_own: Whether all tensors do.
+        is_one_rank: Whether every rank holds the values of one rank.
+    """
+
+    what: str
+    average: Average
+    reached: list[int]
+    factor: float
+    wrong: list[str]
+    are_own: bool
+    are_all_own: bool
+    is_one_rank: bool
+
+    @property
+    def size(self) -> int:
+        """How many ranks."""
+        return self.average.case.world_size
+
+    @property
+    def names(self) -> str:
+        """The names of those that are no means, to be read."""
+        return ", ".join(self.wrong)
+
+    def is_divided_by(self, divisor: float) -> bool:
+        """Return whether every rank holds the sum over the ranks, divided by a number."""
+        return bool(self.factor) and abs(self.size / self.factor - divisor) < LEAST_FACTOR * divisor
+
+
+def _judge_means(average: Average) -> Verdict | None:
+    model: nn.Module = average.case.make_model(0)
+    trained = {name: one.numel() for name, one in model.named_parameters() if one.requires_grad}
+    buffers = {name: one.numel() for name, one in model.named_buffers() if one.is_floating_point()}
+    for what, sizes in (("parameters", trained), ("buffers", buffers)):
+        means = _compare(average, what, sizes)
+        if len(means.reached) < means.size:
+            return MEANS.judge(means, f"{what}: the mean over {means.size} ranks, on each of them", "other values")
     return None
 
 
-def _judge_left_alone(setting: _Setting) -> Verdict | None:
-    for name in LEFT_ALONE:
-        before, after = setting.before[name], setting.after[name]
-        if all(torch.equal(one, two) for one, two in zip(before, after, strict=True)):
-            continue
-        expected = f"{_NAMES[name]} as they were on {setting.case.world_size} ranks"
-        code, measured, look_at = _explain_changed(name, before, after)
-        if name == "gradients" and not are_near(
-            setting.after["trained"], [mean_of(setting.before["trained"])] * len(after)
-        ):
-            code, look_at = "gradients_for_parameters", "parameters are averaged here: their values, not their .grad"
-        return Verdict(code, expected, measured, look_at)
-    return None
+def _compare(average: Average, what: str, sizes: dict[str, int]) -> Means:
+    before, after = (vectors[PARTS[what]] for vectors in (average.before, average.after))
+    size, mean = len(before), mean_of(before)
+    factor = compare(after[0], mean).factor if mean.numel() else 1.0
+    is_multiple = are_near(after, [factor * mean] * size)
+    parts = zip(sizes, *(vector.split(list(sizes.values())) for vector in (mean, *before, *after)), strict=True)
+    wrong = {name: own for name, right, *own in parts if not are_near(own[size:], [right] * size)}
+    return Means(
+        what,
+        average,
+        [rank for rank, one in enumerate(after) if is_near(one, mean)],
+        factor if is_multiple else 0.0,
+        list(wrong),
+        all(are_near(own[size:], own[:size]) for own in wrong.values()),
+        are_near(after, before),
+        any(are_near(after, [other] * size) for other in before),
+    )
 
 
-def _explain_changed(name: str, before: Part, after: Part) -> tuple[str, str, str]:
-    size, look_at = len(before), f"{_NAMES[name]}: what writes into them?"
-    if after[0].shape != before[0].shape:
-        if name == "gradients" and not after[0].numel():
-            look_at = "zero_grad(), or a grad that is set to None: an average of values has no need of it"
-            return "gradients_missing", "no gradients any more", look_at
-        return f"{name}_missing", "another number of them", look_at
-    own = {"frozen": "frozen weights are the same everywhere: rounding is all that an average can do to them"}
-    own["counts"] = "a counter or a mask is no mean of others: which buffers are floating-point?"
-    look_at = own.get(name, look_at)
-    if are_near(after, [torch.stack(before).sum(dim=0)] * size):
-        return f"{name}_summed", "their sum", look_at
-    if name == "frozen" and are_near(after, before):
-        return "frozen_rounded", "other last bits", look_at
-    if all(bool((one - mean_of([b.double() for b in before])).abs().le(0.5).all()) for one in after):
-        return f"{name}_averaged", "about their mean", look_at
-    return f"{name}_changed", "other values", look_at
+MEANS = Table[Means](
+    Misconception(
+        "not_waited_for",
+        "You do not wait for your all-reduces. async_op=True returns a handle: call its wait().",
+        shown_by=lambda means: means.average.has("unwaited"),
+    ),
+    Misconception(
+        "buffers_forgotten",
+        "You leave out the buffers. Running statistics drift apart, too: average those that are floating-point.",
+        shown_by=lambda means: means.what == "buffers" and means.are_all_own,
+        measured="each rank's own values",
+    ),
+    Misconception(
+        "copy_averaged",
+        "You average copies, and the model keeps each rank's own values. Give all_reduce the tensor itself, or copy "
+        "the mean back into it.",
+        shown_by=lambda means: means.are_all_own and any(evidence.placed for evidence in means.average.ranks),
+        measured="each rank's own values",
+    ),
+    Misconception(
+        "nothing_averaged",
+        "You leave each rank with its own {what}. Average them over the ranks.",
+        shown_by=lambda means: means.are_all_own,
+        measured="each rank's own values",
+    ),
+    Misconception(
+        "one_rank_copied",
+        "You copy the {what} of one rank to all, as a broadcast does. Take the mean over all ranks.",
+        shown_by=lambda means: means.is_one_rank,
+        measured="the values of one rank alone",
+    ),
+    Misconception(
+        "some_ranks_only",
+        "You leave the mean of the {what} on some ranks only. Every rank needs the sum, and divides it.",
+        shown_by=lambda means: bool(means.reached),
+        measured="the mean on the ranks {reached} only",
+    ),
+    Misconception(
+        "not_divided",
+        "You leave the sum of the {what}. Divide it by the number of ranks, and write the quotient into the tensor.",
+        shown_by=lambda means: means.is_divided_by(1),
+        measured="exactly {size} times the mean",
+    ),
+    Misconception(
+        "divided_twice",
+        "You divide the {what} by the number of ranks twice. Once is enough.",
+        shown_by=lambda means: means.is_divided_by(means.size**2),
+        measured="exactly 1 / {size} of the mean",
+    ),
+    Misconception(
+        "two_ranks_assumed",
+        "You divide the {what} by 2, but there may be more ranks. Use dist.get_world_size().",
+        shown_by=lambda means: means.is_divided_by(2),
+        measured="the sum over {size} ranks, divided by 2",
+    ),
+    Misconception(
+        "scaled",
+        "You leave a multiple of the mean of the {what}. Look for a product or a division too many.",
+        shown_by=lambda means: bool(means.factor),
+        measured="exactly {factor:.4g} times the mean",
+    ),
+    Misconception(
+        "tied_weight_twice",
+        "You average the tied weight once for each of its names. model.parameters() gives it once.",
+        shown_by=lambda means: means.wrong == ["2.weight"] and means.average.case.is_tied,
+    ),
+    Misconception(
+        "left_out_without_gradient",
+        "You leave out {names}, which has no gradient yet. It is trained all the same: look at requires_grad.",
+        shown_by=lambda means: means.are_own and means.wrong == ["spare"],
+    ),
+    Misconception(
+        "left_out_of_state_dict",
+        "You leave out {names}, a buffer that is not persistent, so state_dict() lacks it. Use model.buffers().",
+        shown_by=lambda means: means.are_own and means.wrong == ["history"],
+    ),
+    Misconception(
+        "some_left_out",
+        "You leave out {names}: each rank keeps its own. Look at the condition that chooses the tensors.",
+        shown_by=lambda means: means.are_own,
+    ),
+    Misconception(
+        "other_values",
+        "You leave other values than the mean in {names}. Look at what you add, at what you divide by, and at "
+        "the number format.",
+        shown_by=lambda means: True,
+    ),
+)
 
 
-def _judge_means(setting: _Setting) -> Verdict | None:
-    wrong = {}
-    for name in AVERAGED:
-        mean = mean_of(setting.before[name])
-        if not are_near(setting.after[name], [mean] * setting.case.world_size):
-            wrong[name] = explain_mean(setting.before[name], setting.after[name])
-    if not wrong:
-        return None
-    first = next(iter(wrong))
-    expected = f"{_NAMES[first]}: the mean over {setting.case.world_size} ranks, on each of them"
-    manner, measured, look_at = wrong[first]
-    if first == "trained":
-        return _explain_trained(setting, expected, wrong[first])
-    if manner == "own":
-        look_at = "running statistics are no parameters, and drift too: where does a module keep them?"
-        return Verdict("buffers_forgotten", expected, measured, look_at)
-    if manner == "other":
-        return explain_buffers(setting.case, setting.before["statistics"], setting.after["statistics"], expected)
-    return Verdict(f"{manner}_statistics", expected, measured, f"floating-point buffers: {look_at}")
+@dataclass(frozen=True)
+class Sent:
+    """What one rank put into the collectives of an average.
+
+    Attributes:
+        wanted: The bytes of what is averaged.
+        reduced: The bytes of all all-reduces.
+        others: The other collectives.
+        tied: The bytes of the tied weight.
+        frozen: The bytes of the frozen parameters.
+        barriers: Calls of dist.barrier.
+    """
+
+    wanted: int
+    reduced: int
+    others: list[str]
+    tied: int
+    frozen: int
+    barriers: int
+
+    @property
+    def excess(self) -> int:
+        """The bytes of all-reduces beyond those of what is averaged."""
+        return self.reduced - self.wanted
 
 
-def _explain_trained(setting: _Setting, expected: str, found: tuple[str, str, str]) -> Verdict:
-    """Explain trained parameters that are no means, by what `explain_mean` found."""
-    manner, measured, look_at = found
-    if any(evidence.facts["unwaited"] for evidence in setting.ranks):
-        return Verdict("not_waited_for", expected, measured, "async_op=True returns a handle: who calls its wait()?")
-    if manner == "own" and any(evidence.facts["returns"] for evidence in setting.ranks):
-        look_at = "your function returns something: an average in place writes into the model's own tensors"
-        return Verdict("means_returned", expected, measured, look_at)
-    if manner == "own" and any(evidence.placed for evidence in setting.ranks):
-        look_at = "all_reduce writes into its tensor: is that the parameter itself, or a copy of it?"
-        return Verdict("copy_averaged", expected, measured, look_at)
-    if manner == "other":
-        return explain_parameters(setting.case, setting.before["trained"], setting.after["trained"], expected)
-    return Verdict(f"{manner}_parameters", expected, measured, look_at)
+def judge_averaged_bytes(observation: Observation, seed: int) -> Verdict:
+    """Judge the bytes of one average on every rank."""
+    total = 0
+    for number, case in enumerate(averaging_cases(seed)):
+        for rank, evidence in enumerate(evidence_of(observation, number, case.world_size)):
+            sent = _sent(case, evidence)
+            what = "each trained parameter and each floating-point buffer, once"
+            expected = f"all-reduces of {sent.wanted:,} bytes on rank {rank} of {case.world_size}: {what}"
+            verdict = SENT.judge(sent, expected, f"all-reduces of {sent.reduced:,} bytes")
+            if verdict:
+                return verdict
+            total += sent.reduced
+    return Verdict(PASSED, "", f"{format_bytes(total)} in all averages of all ranks: each tensor once")
+
+
+def _sent(case: AveragingCase, evidence: RankEvidence) -> Sent:
+    model = case.make_model(0)
+    nbytes = {name: one.nbytes for name, one in vectors_of(model).items()}
+    return Sent(
+        nbytes["trained"] + nbytes["statistics"],
+        sum(int(byte_count) for name, byte_count in evidence.placed if name == "all_reduce"),
+        sorted({str(name) for name, _ in evidence.placed} - {"all_reduce"}),
+        dict(model.named_parameters())["2.weight"].nbytes if case.is_tied else 0,
+        nbytes["frozen"],
+        evidence.facts["barriers"],
+    )
+
+
+SENT = Table[Sent](
+    Misconception(
+        "other_collectives",
+        "You use other collectives than all_reduce. One all-reduce for each tensor is enough.",
+        shown_by=lambda sent: bool(sent.others),
+        measured="{reduced:,} bytes in all-reduces, and other collectives: {others}",
+    ),
+    Misconception(
+        "tied_weight_sent_twice",
+        "You send the tied weight once for each of its names. model.parameters() gives it once.",
+        shown_by=lambda sent: 0 < sent.tied == sent.excess,
+    ),
+    Misconception(
+        "frozen_sent",
+        "You send frozen weights, which are the same on every rank. Leave out what has no requires_grad.",
+        shown_by=lambda sent: 0 < sent.frozen == sent.excess,
+    ),
+    Misconception(
+        "sent_several_times",
+        "You send every tensor more than once, or in a format of more bytes. One all-reduce in float32 is enough.",
+        shown_by=lambda sent: sent.excess > 0 and not sent.excess % sent.wanted,
+    ),
+    Misconception(
+        "bytes_missing",
+        "You do not send all that is averaged, or in fewer bytes. Look at which tensors your loop leaves out.",
+        shown_by=lambda sent: sent.excess < 0,
+    ),
+    Misconception(
+        "bytes_in_excess",
+        "You send {excess:,} bytes more than the averaged tensors have. Look for another all_reduce.",
+        shown_by=lambda sent: sent.excess > 0,
+    ),
+    Misconception(
+        "barrier",
+        "You call dist.barrier. An all-reduce waits for every rank already.",
+        shown_by=lambda sent: bool(sent.barriers),
+        expected="averages alone",
+        measured="a barrier in addition",
+    ),
+)

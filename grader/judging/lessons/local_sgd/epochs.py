@@ -1,201 +1,201 @@
-"""Verdict on an epoch of local SGD: whose micro-batches, which gradients, which steps, and averages where."""
+"""Judges an epoch of local SGD: whose micro-batches, which gradients, which steps, and averages where."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, averages_of, evidence_of, mean_of
-from grader.judging.lessons.local_sgd.movements import judge_movements
-from grader.judging.lessons.local_sgd.statistics import judge_statistics
+from grader.judging.lessons.local_sgd.evidence import Epoch, evidence_of, mean_of
+from grader.judging.lessons.local_sgd.movements import judge_movements, judge_statistics
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.rank_rows import RankRows
 from grader.judging.updates import Reference, judge_gradients
 from grader.judging.vectors import gradient_at
 from grader.lessons.local_sgd.epochs import EpochCase, epoch_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
+# Verdicts on one process that may have a cause in what the ranks do together.
+EXPLAINED = (
+    "other_gradient",
+    "gradient_scaled",
+    "gradient_divided_twice",
+    "divided_by_another_number",
+    "micro_batches_weighed_unequally",
+)
+
 
 def judge_local_sgd_updates(observation: Observation, seed: int) -> Verdict:
     """Compare every update and every average with those of ranks that are simulated in one process."""
     cases = epoch_cases(seed)
-    for number, case in enumerate(cases):
-        ranks = evidence_of(observation, number, case.world_size)
-        verdict = judge_epoch(case, ranks) or judge_statistics(case, ranks)
+    epochs = [Epoch(case, evidence_of(observation, number, case.world_size)) for number, case in enumerate(cases)]
+    for epoch in epochs:
+        verdict = judge_epoch(epoch) or judge_statistics(epoch)
         if verdict:
             return verdict
-    updates, averages = sum(case.updates for case in cases), sum(len(averages_of(case)) for case in cases)
+    updates, averages = (sum(numbers) for numbers in zip(*((e.updates, len(e.averages)) for e in epochs), strict=True))
     measured = f"{updates} updates on 2 and 3 ranks with their own gradients, and {averages} averages in their places"
-    return Verdict(PASSED, "own gradients, and averages after every few updates", measured)
+    return Verdict(PASSED, "", measured)
 
 
-def judge_epoch(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | None:
-    """Find what is wrong with one epoch but for running statistics.
+def judge_epoch(epoch: Epoch) -> Verdict | None:
+    """Return the verdict on the first thing that is wrong with one epoch, running statistics aside, or None.
 
-    Args:
-        case: The setting.
-        ranks: "events", "forward_rows", "seen" and "calls" of each rank; "gradient.0", ... right before each update,
-            "weights.0", ... then and at the end.
-
-    Returns:
-        The verdict on the first thing that is wrong, or None.
+    Each rank has "events", "forward_rows", "seen" and "calls"; "gradient.0", ... right before each update,
+    "weights.0", ... then and at the end.
     """
-    verdict = _judge_rows(case, ranks)
+    verdict = RankRows(epoch.case, [evidence.facts for evidence in epoch.ranks]).judge() or MODES.judge(epoch)
     if verdict:
         return verdict
-    for rank, evidence in enumerate(ranks):
-        if not all(evidence.facts.get("is_training", ())):
-            expected = f"forwards in train mode on rank {rank} of {case.world_size}"
-            return Verdict("not_in_train_mode", expected, "a forward in eval mode", "model.eval(): who calls it?")
-        verdict = judge_gradients(evidence.facts, evidence.tensors, _own(case, rank))
-        if verdict and verdict.code == "gradient_divided_twice":
-            look_at = "one division, by the micro-batches of the group: gradients are not shared with other ranks"
-            return replace(verdict, look_at=look_at)
+    for rank, evidence in enumerate(epoch.ranks):
+        verdict = judge_gradients(evidence.facts, evidence.tensors, _own(epoch.case, rank))
         if verdict:
-            return _explain_gradient(case, ranks, rank, verdict) if verdict.code in EXPLAINED else verdict
-    return judge_movements(case, ranks)
+            found = _wrong_gradient(epoch, rank, verdict) if verdict.code in EXPLAINED else None
+            return (found and GRADIENTS.judge(found, found.expected, verdict.measured)) or verdict
+    return judge_movements(epoch)
 
 
-# Verdicts on one process that may have a cause in what the ranks do together.
-EXPLAINED = ("other_gradient", "gradient_scaled", "divided_by_another_number", "micro_batches_weighed_unequally")
-
-
-Loss = Callable[[Tensor, Tensor], Tensor]
+MODES = Table[Epoch](
+    Misconception(
+        "not_in_train_mode",
+        "You run model in eval mode, so its running statistics do not learn. Look for a call of eval().",
+        shown_by=lambda epoch: not all(all(evidence.facts.get("is_training", ())) for evidence in epoch.ranks),
+        expected="forwards in train mode",
+        measured="a forward in eval mode",
+    ),
+)
 
 
 @lru_cache(maxsize=32)
-def _own(case: EpochCase, rank: int, measure: Loss = F.mse_loss) -> Reference:
-    model, batches, rows = case.make_model(), case.make_micro_batches(), case.rows_of(rank)
+def _own(case: EpochCase, rank: int) -> Reference:
+    model, batches = case.make_model(), case.make_micro_batches()[rank :: case.world_size]
 
     def loss(number: int) -> Tensor:
-        inputs, targets = batches[rows[number]]
-        return measure(model(inputs), targets)
+        inputs, targets = batches[number]
+        return F.mse_loss(model(inputs), targets)
 
-    # The optimizer's steps are judged elsewhere, so the learning rate of plain SGD is not asked for.
+    # The optimizer's steps are judged elsewhere, so the learning rate of plain SGD is not used.
     return Reference(case.micro_batches, case.k, case.rows, 0.0, partial(gradient_at, model, loss))
 
 
-def group_gradient(case: EpochCase, rank: int, update: int, weights: Tensor, measure: Loss = F.mse_loss) -> Tensor:
-    """Return the gradient of the mean loss of a rank's group of micro-batches, at given weights."""
-    ends = [0, *case.boundaries]
-    own = _own(case, rank, measure)
-    parts = [own.gradient(weights, number) for number in range(ends[update], ends[update + 1])]
-    return mean_of(parts)
+def own_gradients(case: EpochCase, weights: Sequence[Tensor], update: int) -> list[Tensor]:
+    """Return the gradient of the mean loss of each rank's own group, at its weights."""
+    members = range(update * case.k, min((update + 1) * case.k, case.micro_batches))
+    return [mean_of([_own(case, rank).gradient(one, number) for number in members]) for rank, one in enumerate(weights)]
 
 
-def _explain_gradient(case: EpochCase, ranks: Sequence[RankEvidence], rank: int, verdict: Verdict) -> Verdict:
-    """Explain a gradient that is not the rank's own at the weights that it holds, by what the ranks do together."""
-    for update in range(case.updates):
-        if any(f"gradient.{update}" not in evidence.tensors for evidence in ranks):
-            return verdict
-        seen = ranks[rank].tensors[f"gradient.{update}"]
-        own = [
-            group_gradient(case, r, update, evidence.tensors[f"weights.{update}"]) for r, evidence in enumerate(ranks)
-        ]
-        if compare(seen, own[rank]).is_equal:
-            continue
-        expected = f"at update {update + 1} on rank {rank} of {case.world_size}, the gradient of its own micro-batches"
-        look_at = "the parameters are averaged, after an update; gradients stay on their rank: who all-reduces them?"
-        if compare(seen, mean_of(own)).is_equal:
-            return Verdict("gradients_averaged", expected, "the mean of the ranks' gradients", look_at)
-        if compare(seen, case.world_size * mean_of(own)).is_equal:
-            return Verdict("gradients_summed", expected, "the sum of the ranks' gradients", look_at)
-        if compare(seen, own[rank] / case.world_size).is_equal:
-            look_at = "nothing is added over the ranks here, so nothing is divided by their number"
-            return Verdict("gradient_divided_by_ranks", expected, f"1 / {case.world_size} of it", look_at)
-        return _explain_place(case, ranks[rank], expected) or _explain_loss(case, rank, update, ranks[rank]) or verdict
-    return verdict
+@dataclass(frozen=True)
+class WrongGradient:
+    """The first gradient of a rank that is not its own.
+
+    Attributes:
+        epoch: The epoch.
+        rank: The rank.
+        verdict: What is wrong with it, as in one process.
+        update: Which update, from 0.
+        seen: The gradient right before it.
+        own: What each rank's gradient should be.
+    """
+
+    epoch: Epoch
+    rank: int
+    verdict: Verdict
+    update: int
+    seen: Tensor
+    own: list[Tensor]
+
+    @property
+    def expected(self) -> str:
+        """What was expected."""
+        size = self.epoch.case.world_size
+        return f"at update {self.update + 1} on rank {self.rank} of {size}, the gradient of its own micro-batches"
+
+    @property
+    def places(self) -> list[int]:
+        """After which micro-batches the rank's collectives came."""
+        return sorted({call.forwards for call in self.epoch.ranks[self.rank].calls if call.forwards})
+
+    @property
+    def is_averaged_early(self) -> bool:
+        """Whether a collective comes before the update of its micro-batches."""
+        calls = {(call.forwards, call.updates) for call in self.epoch.ranks[self.rank].calls if call.forwards}
+        return bool(calls - set(zip(self.epoch.boundaries, range(1, self.epoch.updates + 1), strict=True)))
+
+    @property
+    def is_averaged_by_micro_batches(self) -> bool:
+        """Whether collectives come after every `every` micro-batches, and not after the updates that are due."""
+        case, last = self.epoch.case, self.epoch.case.micro_batches
+        counted = {*range(case.every, last + 1, case.every), last}
+        due = {self.epoch.boundaries[update - 1] for update in self.epoch.averages}
+        return self.is_averaged_early and {*self.places, last} == counted != due
 
 
-OTHER_LOSSES = {"F.l1_loss": F.l1_loss, "F.smooth_l1_loss": F.smooth_l1_loss}
-
-
-def _explain_loss(case: EpochCase, rank: int, update: int, evidence: RankEvidence) -> Verdict | None:
-    """Explain a gradient that is the one of another loss."""
-    seen, weights = evidence.tensors[f"gradient.{update}"], evidence.tensors[f"weights.{update}"]
-    for name, loss in OTHER_LOSSES.items():
-        if compare(seen, group_gradient(case, rank, update, weights, loss)).is_equal:
-            expected = f"at update {update + 1} on rank {rank} of {case.world_size}, the gradient of F.mse_loss"
-            return Verdict("other_loss", expected, f"the gradient of {name}", "which loss is computed of a micro-batch")
+def _wrong_gradient(epoch: Epoch, rank: int, verdict: Verdict) -> WrongGradient | None:
+    for update in range(epoch.updates):
+        if any(f"gradient.{update}" not in evidence.tensors for evidence in epoch.ranks):
+            return None
+        seen = epoch.ranks[rank].tensors[f"gradient.{update}"]
+        own = own_gradients(epoch.case, epoch.tensors(f"weights.{update}"), update)
+        if not compare(seen, own[rank]).is_equal:
+            return WrongGradient(epoch, rank, verdict, update, seen, own)
     return None
 
 
-def _explain_place(case: EpochCase, evidence: RankEvidence, expected: str) -> Verdict | None:
-    """Explain a gradient of other weights than those that take the step: something was averaged in between."""
-    places = sorted({(call.forwards, call.updates) for call in evidence.calls if call.forwards})
-    between = [
-        place for place in places if place not in set(zip(case.boundaries, range(1, case.updates + 1), strict=True))
-    ]
-    if not between:
-        return None
-    forwards = [one for one, _ in places]
-    measured = f"an average between its micro-batches and its update: after micro-batch {', '.join(map(str, forwards))}"
-    counted = set(range(case.every, case.micro_batches + 1, case.every))
-    due = {case.boundaries[update - 1] for update in averages_of(case)}
-    if counted != due and {*forwards, case.micro_batches} == {*counted, case.micro_batches}:
-        look_at = "every counts updates: what does your condition count?"
-        return Verdict("micro_batches_counted", expected, measured, look_at)
-    if any(one not in case.boundaries for one, _ in between):
-        look_at = "an average within a group of k micro-batches: it belongs behind optimizer.step()"
-        return Verdict("averaged_within_group", expected, measured, look_at)
-    look_at = "the order: first optimizer.step(), then the average"
-    return Verdict("averaged_before_update", expected, measured, look_at)
-
-
-def _judge_rows(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | None:
-    """Judge which micro-batches each rank ran; a forward of a whole group is told by its rows."""
-    seen = [evidence.micro_batches for evidence in ranks]
-    right = [case.rows_of(rank) for rank in range(case.world_size)]
-    is_large = any(rows > case.rows for evidence in ranks for rows in evidence.facts["forward_rows"])
-    if seen == right or is_large:
-        return None
-    rank = next(rank for rank in range(case.world_size) if seen[rank] != right[rank])
-    expected = f"micro-batches {_few(right[rank])} on rank {rank} of {case.world_size}"
-    measured = f"micro-batches {_few(seen[rank])}" if seen[rank] else "no forward"
-    code, look_at = _explain_rows(case, seen, right)
-    return Verdict(code, expected, measured, look_at)
-
-
-def _explain_rows(case: EpochCase, seen: list[list[int]], right: list[list[int]]) -> tuple[str, str]:
-    every_rank, size, own = range(case.world_size), case.world_size, case.micro_batches
-    same = "all ranks train on the same micro-batches: where does rank come in?"
-    full = own - own % case.k
-    for rows, code, look_at in (
-        ([[]] * size, "no_forward", "the loop: does it call model?"),
-        ([list(range(size * own))] * size, "all_rows_on_every_rank", "every rank goes through all: which are its own?"),
-        ([right[0]] * size, "same_rows_on_every_rank", same),
-        ([list(range(own))] * size, "same_rows_on_every_rank", same),
-        ([list(range(r * own, (r + 1) * own)) for r in every_rank], "rows_in_one_piece", _EVERY_NTH),
-        ([list(range(r, size * own, 2)) for r in every_rank], "two_ranks_assumed", "how many ranks are there?"),
-        ([one[:full] for one in right], "last_group_lost", "the micro-batches after the last full group"),
-        ([one * 2 for one in right], "epoch_repeated", "one epoch is asked for: how often does it run?"),
-    ):
-        if seen == rows:
-            return code, look_at
-    if any(-1 in rows for rows in seen):
-        return "other_inputs", "what model is called with: the inputs of one micro-batch, as they are"
-    return "other_rows", f"which micro-batches are this rank's: {_EVERY_NTH}"
-
-
-_EVERY_NTH = "rank r has every world_size-th micro-batch, from r on"
-
-
-def _few(numbers: Iterable[int]) -> str:
-    some = list(numbers)
-    shown = ", ".join(map(str, some[:8]))
-    return f"{shown}, ... ({len(some)} forwards)" if len(some) > 8 else shown
-
-
-def own_gradients(case: EpochCase, weights: Sequence[Tensor], update: int) -> list[Tensor]:
-    """Return the gradient of each rank's own group at its weights."""
-    return [group_gradient(case, rank, update, one) for rank, one in enumerate(weights)]
-
-
-def first_weights(case: EpochCase) -> Tensor:
-    """Return the weights with which every rank begins."""
-    return torch.nn.utils.parameters_to_vector(case.make_model().parameters()).detach()
+GRADIENTS = Table[WrongGradient](
+    Misconception(
+        "gradients_averaged",
+        "You average the gradients over the ranks. In local SGD gradients stay on their rank: average the parameters, "
+        "after an update.",
+        shown_by=lambda wrong: compare(wrong.seen, mean_of(wrong.own)).is_equal,
+        measured="the mean of the ranks' gradients",
+    ),
+    Misconception(
+        "gradients_summed",
+        "You sum the gradients over the ranks. In local SGD gradients stay on their rank: look for an all_reduce of "
+        "them.",
+        shown_by=lambda wrong: compare(wrong.seen, sum(wrong.own)).is_equal,
+        measured="the sum of the ranks' gradients",
+    ),
+    Misconception(
+        "gradient_divided_by_ranks",
+        "You divide by the number of ranks, but no gradient is added over the ranks. Divide the loss by the "
+        "micro-batches of its group alone.",
+        shown_by=lambda wrong: compare(wrong.seen, wrong.own[wrong.rank] / len(wrong.own)).is_equal,
+        measured="1 / {epoch.case.world_size} of it",
+    ),
+    Misconception(
+        "micro_batches_counted",
+        "You average after every `every` micro-batches. `every` counts updates, each of k micro-batches.",
+        shown_by=lambda wrong: wrong.is_averaged_by_micro_batches,
+        measured="an average between its micro-batches and its update, after the micro-batches {places}",
+    ),
+    Misconception(
+        "averaged_within_group",
+        "You average within a group of k micro-batches. Average after optimizer.step().",
+        shown_by=lambda wrong: wrong.is_averaged_early and not set(wrong.places) <= set(wrong.epoch.boundaries),
+        measured="an average between its micro-batches and its update, after the micro-batches {places}",
+    ),
+    Misconception(
+        "averaged_before_update",
+        "You average before optimizer.step(). Step first, and then average.",
+        shown_by=lambda wrong: wrong.is_averaged_early,
+        measured="an average between its micro-batches and its update, after the micro-batches {places}",
+    ),
+    Misconception(
+        "gradient_divided_twice",
+        "You divide twice. Divide the loss once, by the micro-batches of its group: gradients are not shared with "
+        "other ranks.",
+        shown_by=lambda wrong: wrong.verdict.code == "gradient_divided_twice",
+    ),
+    Misconception(
+        "other_gradient",
+        "You run the right rows and end with another gradient. Look at the loss, which is F.mse_loss, and at what "
+        "changes .grad before the step.",
+        shown_by=lambda wrong: wrong.verdict.code == "other_gradient",
+    ),
+)

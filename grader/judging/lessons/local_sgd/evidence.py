@@ -46,21 +46,55 @@ class RankEvidence:
 
     @property
     def calls(self) -> list[Call]:
-        """Return its collectives in order."""
+        """Its collectives in order."""
         return [
             Call(str(name), int(size), int(forwards), int(updates)) for name, size, forwards, updates in self.placed
         ]
 
     @property
     def placed(self) -> Sequence[Sequence[Any]]:
-        """Return its collectives as they were reported."""
+        """Its collectives as they were reported."""
         calls: Sequence[Sequence[Any]] = self.facts["calls"]
         return calls
 
+
+@dataclass(frozen=True)
+class Epoch:
+    """What the ranks reported of an epoch, and what a right loop does in it.
+
+    Attributes:
+        case: The setting.
+        ranks: The evidence of each rank.
+    """
+
+    case: EpochCase
+    ranks: Sequence[RankEvidence]
+
     @property
-    def micro_batches(self) -> list[int]:
-        """Return the micro-batches that it ran, in order."""
-        return [int(index) for rows in self.facts["seen"] for index in rows]
+    def boundaries(self) -> list[int]:
+        """How many micro-batches of a rank come before each update."""
+        case = self.case
+        return [min(end, case.micro_batches) for end in range(case.k, case.micro_batches + case.k, case.k)]
+
+    @property
+    def updates(self) -> int:
+        """Updates of each rank."""
+        return len(self.boundaries)
+
+    @property
+    def averages(self) -> list[int]:
+        """After which updates the ranks average; the last update is one of them."""
+        return sorted({*range(self.case.every, self.updates + 1, self.case.every), self.updates})
+
+    def rows_of(self, rank: int, update: int) -> list[int]:
+        """Return the micro-batches of a rank's group."""
+        own = range(rank, self.case.world_size * self.case.micro_batches, self.case.world_size)
+        ends = [0, *self.boundaries]
+        return list(own[ends[update] : ends[update + 1]])
+
+    def tensors(self, name: str) -> list[Tensor]:
+        """Return a tensor of each rank."""
+        return [evidence.tensors[name] for evidence in self.ranks]
 
 
 def evidence_of(observation: Observation, setting: int, world_size: int) -> list[RankEvidence]:
@@ -86,7 +120,7 @@ def mean_of(vectors: Sequence[Tensor]) -> Tensor:
 
 
 def is_near(seen: Tensor, wanted: Tensor, way: float = 0.0) -> bool:
-    """Return whether two vectors are equal but for rounding.
+    """Return whether two vectors are equal up to rounding.
 
     Args:
         seen: What was measured.
@@ -103,5 +137,5 @@ def is_near(seen: Tensor, wanted: Tensor, way: float = 0.0) -> bool:
 
 
 def are_near(seen: Sequence[Tensor], wanted: Sequence[Tensor], way: float = 0.0) -> bool:
-    """Return whether the vectors of all ranks are equal but for rounding."""
+    """Return whether the vectors of all ranks are equal up to rounding."""
     return all(is_near(one, two, way) for one, two in zip(seen, wanted, strict=True))

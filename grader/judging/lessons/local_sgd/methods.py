@@ -1,10 +1,12 @@
-"""Verdict on a function that tells what a training on several ranks averages."""
+"""Judges a function that names what a training on several ranks averages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from grader.judging.lessons.local_sgd.evidence import RankEvidence, evidence_of
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.local_sgd.methods import (
     DRIVER,
     FIRST_SHARED,
@@ -26,7 +28,7 @@ from grader.verdict import PASSED, Verdict
 
 
 def method_of(case: MethodCase) -> str:
-    """Return what a right test calls the training."""
+    """Return what a training averages."""
     if case.is_driver_alone:
         return DRIVER
     if case.is_gradient_averaged:
@@ -34,167 +36,45 @@ def method_of(case: MethodCase) -> str:
     return PARAMETERS if case.is_parameter_averaged else NOTHING
 
 
+def answer_of(case: MethodCase) -> str:
+    """Return what a right test answers."""
+    return method_of(case)
+
+
+# What misconceptions make of it: one condition, and what is answered where it holds.
+METHOD = "return method_of(case)"
+
+
+def _answers(wrong: str, condition: str) -> dict[str, str]:
+    return {METHOD: f"return {wrong!r} if {condition} else method_of(case)"}
+
+
+def _differs_by(*differences: str) -> str:
+    return f"case.difference in {differences}"
+
+
 def judge_local_sgd_method(observation: Observation, seed: int) -> Verdict:
     """Compare the answer of every rank with the truth."""
-    answers = []
-    for number, case in enumerate(method_cases(seed)):
+    cases, answers = method_cases(seed), []
+    for number, case in enumerate(cases):
         ranks = evidence_of(observation, number, case.world_size)
         for rank, evidence in enumerate(ranks):
-            verdict = _judge_call(case, rank, evidence)
+            verdict = CALLS.judge(Call(case, rank, evidence), "", f"{evidence.facts['answer']}")
             if verdict:
                 return verdict
-        answers.append((case, [str(evidence.facts["answer"]) for evidence in ranks]))
-    for case, said in answers:
+        answers.append([str(evidence.facts["answer"]) for evidence in ranks])
+    for case, said in zip(cases, answers, strict=True):
         if set(said) != {method_of(case)}:
             expected = f'"{method_of(case)}" on each of {case.world_size} ranks: {_describe(case)}'
-            code, look_at = _explain(answers)
-            return Verdict(code, expected, ", ".join(said), look_at)
-    return Verdict(PASSED, "the same right answer on every rank", f"{len(answers)} trainings on 2 and 3 ranks")
+            answer = TABLE.answer(seed, [said[0] if len(set(said)) == 1 else SPLIT for said in answers])
+            return TABLE.explain(answer, expected=expected, measured=", ".join(said), otherwise=OTHERWISE)
+    return Verdict(PASSED, "", f"{len(answers)} trainings on 2 and 3 ranks, named alike on every rank")
 
 
-def _judge_call(case: MethodCase, rank: int, evidence: RankEvidence) -> Verdict | None:
-    facts, place = evidence.facts, f"on rank {rank} of {case.world_size}"
-    if facts["answer"] == "NoneType":
-        look_at = "the end of your function: does every rank return its answer?"
-        return Verdict("returned_none", f"one of {', '.join(METHODS)} {place}", "None", look_at)
-    if not facts["is_text"] or facts["answer"] not in METHODS:
-        look_at = "the text that your function returns: it is one of four"
-        code = "other_word" if facts["is_text"] else "no_text"
-        return Verdict(code, f"one of {', '.join(METHODS)} {place}", str(facts["answer"]), look_at)
-    if facts["trained"] != 1:
-        measured = f"train was called {facts['trained']} times"
-        return Verdict(
-            "trained_another_time", f"one call of train {place}", measured, "where train(model, optimizer) is called"
-        )
-    if facts["is_copy"]:
-        look_at = "train is to train the model that your function is given: what are the ranks' weights afterwards?"
-        return Verdict("trained_a_copy", f"train called with the given model {place}", "another model", look_at)
-    if "a hook" in facts["left"]:
-        look_at = "a hook stays until its handle's remove() is called"
-        return Verdict(
-            "hook_left_behind", f"a model and an optimizer without hooks {place}", "a hook of yours", look_at
-        )
-    if facts["left"]:
-        expected, look_at = f"the optimizer's own step {place}", "your function replaced it: who puts it back?"
-        return Verdict("step_left_replaced", expected, "another optimizer.step", look_at)
-    wanted = case.updates if method_of(case) != DRIVER or rank == case.driver else 0
-    if facts["steps"] != wanted:
-        look_at = "optimizer.step() is train's: your function only watches"
-        return Verdict("stepped_too", f"{wanted} steps {place}", f"{facts['steps']}", look_at)
-    return None
-
-
-def _explain(answers: Sequence[tuple[MethodCase, list[str]]]) -> tuple[str, str]:
-    if any(len(set(said)) > 1 for _, said in answers):
-        return "ranks_answer_differently", "the answer has to be the same on every rank: who tells whom?"
-    said = {(case, one[0]) for case, one in answers}
-    if len({one for _, one in said}) == 1:
-        return "same_for_all", "the answer does not depend on the training: what does your function compare?"
-    for wrong, code, look_at in _KNOWN:
-        if all(one == wrong(case) for case, one in said):
-            return code, look_at
-    names = ", ".join(sorted({f"{method_of(case)} taken for {one}" for case, one in said if method_of(case) != one}))
-    return "methods_mixed_up", f"{names}: what tells them apart, by the contract?"
-
-
-def _gradients_if(is_taken: Callable[[MethodCase], bool]) -> Callable[[MethodCase], str]:
-    """Return what a test answers that takes gradients for equal in some cases where they are not."""
-    return lambda case: GRADIENTS if is_taken(case) else method_of(case)
-
-
-_WHICH_DRIVER = "the driver may be any rank: how often does each of them step?"
-_EXACT = "the same means equal to the last bit: torch.equal, or lists of numbers, without a tolerance"
-_EVERY = "gradients may agree at one update and differ at others: compare all of them"
-_MANY = "a sum or a length is one number for many: different gradients may share it"
-
-_KNOWN = (
-    (
-        lambda case: NOTHING if method_of(case) == PARAMETERS and case.is_normalised else method_of(case),
-        "buffers_compared",
-        "model.state_dict() holds buffers too, and running statistics stay different: weights are model.parameters()",
-    ),
-    (
-        _gradients_if(lambda case: method_of(case) == PARAMETERS and case.every == 1),
-        "weights_compared_for_gradients",
-        "with an average after each update the weights agree before each step: what differs between the ranks?",
-    ),
-    (_gradients_if(lambda case: case.difference == FIRST_SHARED), "first_update_only", _EVERY),
-    (_gradients_if(lambda case: case.difference == LAST_SHARED), "last_update_only", _EVERY),
-    (_gradients_if(lambda case: case.difference in (FIRST_SHARED, LAST_SHARED)), "one_update_is_enough", _EVERY),
-    (
-        _gradients_if(lambda case: case.difference == LAST_SHARED or method_of(case) == DRIVER),
-        "read_after_training",
-        "gradients that are read once, after train, are those of its last update: a hook can read them at every step",
-    ),
-    (
-        _gradients_if(lambda case: method_of(case) in (PARAMETERS, NOTHING)),
-        "gradients_always_equal",
-        "where all ranks step, you find equal gradients, whatever they are: what do you compare when train has ended?",
-    ),
-    (
-        _gradients_if(lambda case: case.difference == LAST_SHARED and case.is_kept),
-        "gradients_not_copied",
-        "p.grad may be one tensor that each backward writes into: keep a copy of what it holds",
-    ),
-    (_gradients_if(lambda case: case.difference == LAST_BITS), "gradients_with_a_tolerance", _EXACT),
-    (
-        lambda case: PARAMETERS if method_of(case) == NOTHING and case.difference == LAST_BITS else method_of(case),
-        "weights_with_a_tolerance",
-        _EXACT,
-    ),
-    (
-        _gradients_if(lambda case: case.difference == LAST_PARAMETER),
-        "not_all_parameters",
-        "ranks may differ in one parameter only: whose gradients do you compare?",
-    ),
-    (_gradients_if(lambda case: case.difference == REORDERED), "one_number_for_many", _MANY),
-    (_gradients_if(lambda case: case.difference in (REORDERED, LAST_BITS)), "one_number_for_many", _MANY),
-    (
-        _gradients_if(lambda case: case.difference == RANK_TWO or case.driver == 2),
-        "third_rank_ignored",
-        "there may be more than two ranks: whose gradients and steps do you compare?",
-    ),
-    (
-        lambda case: PARAMETERS if method_of(case) in (GRADIENTS, DRIVER) else method_of(case),
-        "gradients_read_too_early",
-        "gradients count as each rank steps with them: do you compare them, and are they read right before a step?",
-    ),
-    (
-        lambda case: PARAMETERS if method_of(case) == DRIVER and case.driver else method_of(case),
-        "driver_is_rank_zero",
-        _WHICH_DRIVER,
-    ),
-    (
-        lambda case: GRADIENTS if method_of(case) == DRIVER else method_of(case),
-        "driver_not_seen",
-        "a rank that never steps: how often does each rank step?",
-    ),
-    (
-        lambda case: PARAMETERS if method_of(case) == DRIVER else method_of(case),
-        "driver_taken_for_average",
-        "a rank that never steps: how often does each rank step?",
-    ),
-    (_gradients_if(lambda case: method_of(case) == DRIVER and case.driver > 0), "driver_is_rank_zero", _WHICH_DRIVER),
-    (
-        lambda case: NOTHING if method_of(case) == DRIVER and case.driver else method_of(case),
-        "driver_is_rank_zero",
-        _WHICH_DRIVER,
-    ),
-    (
-        lambda case: PARAMETERS if method_of(case) == GRADIENTS else method_of(case),
-        "gradients_not_compared",
-        "where all ranks step with the same gradient, the weights agree as well: compare the gradients first",
-    ),
-    (
-        lambda case: PARAMETERS if method_of(case) == NOTHING else method_of(case),
-        "end_not_compared",
-        "ranks that step on gradients of their own: do their weights agree at the end?",
-    ),
-    (
-        lambda case: NOTHING if method_of(case) == PARAMETERS else method_of(case),
-        "own_gradients_taken_for_nothing",
-        "ranks that step on gradients of their own: do their weights agree at the end?",
-    ),
+SPLIT = "different answers"  # of the ranks
+OTHERWISE = (
+    "You mix up some of the four methods. Compare how often each rank steps, then the gradients at each step, and then "
+    "the weights at the end."
 )
 
 
@@ -208,3 +88,186 @@ def _describe(case: MethodCase) -> str:
     if method_of(case) == GRADIENTS:
         return "gradients are averaged, and every rank steps"
     return f"the ranks never talk{differ}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the function on one rank.
+
+    Attributes:
+        case: The training.
+        rank: Number of the rank.
+        evidence: What it reported.
+    """
+
+    case: MethodCase
+    rank: int
+    evidence: RankEvidence
+
+    @property
+    def place(self) -> str:
+        """Where it ran."""
+        return f"on rank {self.rank} of {self.case.world_size}"
+
+    @property
+    def steps(self) -> int:
+        """How many steps train takes on this rank."""
+        return self.case.updates if method_of(self.case) != DRIVER or self.rank == self.case.driver else 0
+
+
+CALLS = Table[Call](
+    Misconception(
+        "returned_none",
+        "You return nothing on some rank. Look at the end of your function: every rank has to return its answer.",
+        shown_by=lambda call: call.evidence.facts["answer"] == "NoneType",
+        expected=f"one of {', '.join(METHODS)} {{place}}",
+    ),
+    Misconception(
+        "other_word",
+        "You return something other than one of the four texts. Copy them from the contract.",
+        shown_by=lambda call: not call.evidence.facts["is_text"] or call.evidence.facts["answer"] not in METHODS,
+        expected=f"one of {', '.join(METHODS)} {{place}}",
+    ),
+    Misconception(
+        "trained_another_time",
+        "You do not call train exactly once. Call train(model, optimizer) once on every rank.",
+        shown_by=lambda call: call.evidence.facts["trained"] != 1,
+        expected="one call of train {place}",
+        measured="another number of calls",
+    ),
+    Misconception(
+        "trained_a_copy",
+        "You train a copy. Train the model that your function is given.",
+        shown_by=lambda call: call.evidence.facts["is_copy"],
+        expected="train called with the given model {place}",
+        measured="another model",
+    ),
+    Misconception(
+        "hook_left_behind",
+        "You leave a hook behind. Call remove() of its handle after the training.",
+        shown_by=lambda call: "a hook" in call.evidence.facts["left"],
+        expected="a model and an optimizer without hooks {place}",
+        measured="a hook of yours",
+    ),
+    Misconception(
+        "step_left_replaced",
+        "You replace optimizer.step and do not put it back. Restore it after the training, or use a hook.",
+        shown_by=lambda call: bool(call.evidence.facts["left"]),
+        expected="the optimizer's own step {place}",
+        measured="another optimizer.step",
+    ),
+    Misconception(
+        "stepped_too",
+        "You call optimizer.step() yourself. train steps, and your function only watches.",
+        shown_by=lambda call: call.evidence.facts["steps"] != call.steps,
+        expected="{steps} steps {place}",
+        measured="another number of steps",
+    ),
+)
+TABLE = ReferenceTable(
+    answer_of,
+    Misconception(
+        "ranks_answer_differently",
+        "You return different answers on different ranks. Let every rank know what the others saw.",
+        shown_by=lambda answer: SPLIT in answer.values,
+    ),
+    Misconception(
+        "same_for_all",
+        "You return the same answer for every training. Compare what the ranks did.",
+        shown_by=lambda answer: len(set(answer.values)) == 1,
+    ),
+    Misconception(
+        "buffers_compared",
+        "You compare buffers, too: model.state_dict() holds them, and running statistics stay different. Weights are "
+        "model.parameters().",
+        _answers(NOTHING, "method_of(case) == PARAMETERS and case.is_normalised"),
+    ),
+    Misconception(
+        "weights_compared_for_gradients",
+        "You compare weights before each step. With an average after every update they agree: compare gradients.",
+        _answers(GRADIENTS, "method_of(case) == PARAMETERS and case.every == 1"),
+    ),
+    Misconception(
+        "one_update_compared",
+        "You compare the gradients of one update, but they may agree there and differ at others. Compare all of them.",
+        _answers(GRADIENTS, _differs_by(FIRST_SHARED)),
+        variants=[
+            _answers(GRADIENTS, _differs_by(LAST_SHARED)),
+            _answers(GRADIENTS, _differs_by(FIRST_SHARED, LAST_SHARED)),
+        ],
+    ),
+    Misconception(
+        "read_after_training",
+        "You read the gradients once, after train: they are those of its last update. Read them at every step, in a "
+        "hook.",
+        _answers(GRADIENTS, f"{_differs_by(LAST_SHARED)} or method_of(case) == DRIVER"),
+    ),
+    Misconception(
+        "gradients_always_equal",
+        "You find equal gradients wherever all ranks step. Look at what you compare with what.",
+        _answers(GRADIENTS, "method_of(case) in (PARAMETERS, NOTHING)"),
+    ),
+    Misconception(
+        "gradients_not_copied",
+        "You keep p.grad itself, a tensor that each backward may write into again. Keep a copy of what it holds.",
+        _answers(GRADIENTS, f"{_differs_by(LAST_SHARED)} and case.is_kept"),
+    ),
+    Misconception(
+        "tolerance_allowed",
+        "You compare with a tolerance. The same means equal to the last bit: use torch.equal, or lists of numbers.",
+        _answers(GRADIENTS, _differs_by(LAST_BITS)),
+        variants=[_answers(PARAMETERS, f"method_of(case) == NOTHING and {_differs_by(LAST_BITS)}")],
+    ),
+    Misconception(
+        "not_all_parameters",
+        "You compare the gradients of some parameters only. Ranks may differ in a single one.",
+        _answers(GRADIENTS, _differs_by(LAST_PARAMETER)),
+    ),
+    Misconception(
+        "one_number_for_many",
+        "You compare a sum or a norm, which different gradients may share. Compare all numbers.",
+        _answers(GRADIENTS, _differs_by(REORDERED)),
+        variants=[_answers(GRADIENTS, _differs_by(REORDERED, LAST_BITS))],
+    ),
+    Misconception(
+        "third_rank_ignored",
+        "You compare two ranks, but there may be more. Compare the gradients and the steps of all.",
+        _answers(GRADIENTS, f"{_differs_by(RANK_TWO)} or case.driver == 2"),
+    ),
+    Misconception(
+        "gradients_read_too_early",
+        "You read gradients before they are averaged, or do not compare them. Read them right before a step.",
+        _answers(PARAMETERS, "method_of(case) in (GRADIENTS, DRIVER)"),
+    ),
+    Misconception(
+        "driver_is_rank_zero",
+        "You take rank 0 for the driver. Any rank may be: count the steps of each.",
+        _answers(PARAMETERS, "method_of(case) == DRIVER and case.driver"),
+        variants=[
+            _answers(GRADIENTS, "method_of(case) == DRIVER and case.driver"),
+            _answers(NOTHING, "method_of(case) == DRIVER and case.driver"),
+        ],
+    ),
+    Misconception(
+        "driver_not_seen",
+        "You do not see that some ranks never step. Count the steps of each rank.",
+        _answers(GRADIENTS, "method_of(case) == DRIVER"),
+        variants=[_answers(PARAMETERS, "method_of(case) == DRIVER")],
+    ),
+    Misconception(
+        "gradients_not_compared",
+        "You find equal weights at the end, and do not compare the gradients. Where all ranks step with the same one, "
+        "the weights agree, too.",
+        _answers(PARAMETERS, "method_of(case) == GRADIENTS"),
+    ),
+    Misconception(
+        "end_not_compared",
+        "You do not compare the weights at the end where ranks step on gradients of their own. They say whether "
+        "parameters are averaged.",
+        _answers(PARAMETERS, "method_of(case) == NOTHING"),
+        variants=[_answers(NOTHING, "method_of(case) == PARAMETERS")],
+    ),
+    hard_coded(method_cases),
+    run=lambda method_of, case: method_of(case),
+    cases=method_cases,
+)

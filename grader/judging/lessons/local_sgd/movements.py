@@ -1,15 +1,19 @@
-"""Verdict on the steps of an epoch of local SGD, and on the averages between them."""
+"""Judges the steps of an epoch of local SGD, the averages between them, and the running statistics at its end."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.local_sgd.evidence import RankEvidence, are_near, averages_of, is_near, mean_of
-from grader.lessons.local_sgd.epochs import SGD, EpochCase
+from grader.judging.lessons.local_sgd.evidence import Epoch, are_near, is_near, mean_of
+from grader.judging.misconceptions import Misconception, Table
+from grader.lessons.local_sgd.epochs import EpochCase
 from grader.verdict import Verdict
 
 
@@ -36,162 +40,265 @@ class Stepper:
         return nn.utils.parameters_to_vector(parameters).detach()
 
 
-def judge_movements(case: EpochCase, ranks: Sequence[RankEvidence]) -> Verdict | None:
-    """Find the first step that is not the optimizer's, or an average that is missing, misplaced or wrong.
+@dataclass(frozen=True)
+class Move:
+    """How the weights of all ranks move at one update, and at the average after it.
 
-    Args:
-        case: The setting.
-        ranks: "weights.0", "gradient.0", ... of each rank; its gradients are judged already.
+    Attributes:
+        epoch: The epoch.
+        update: Which update, from 0.
+        local: The weights after each rank's own step.
     """
-    start = nn.utils.parameters_to_vector(case.make_model().parameters()).detach()
-    if not are_near([one.tensors["weights.0"] for one in ranks], [start] * len(ranks)):
-        look_at = "the weights before the first update: all ranks start equal, and nothing has to be done"
-        return Verdict(
-            "other_start", "the weights that every rank was given", "others before the first update", look_at
-        )
-    steppers, averaged = [Stepper(case) for _ in ranks], []
-    for update in range(case.updates):
-        before = [one.tensors[f"weights.{update}"] for one in ranks]
-        gradients = [one.tensors[f"gradient.{update}"] for one in ranks]
-        after = [one.tensors[f"weights.{update + 1}"] for one in ranks]
-        local = [one.step(*pair) for one, *pair in zip(steppers, before, gradients, strict=True)]
-        way = max(float(torch.linalg.vector_norm(two - one)) for one, two in zip(before, local, strict=True))
-        if are_near(after, [mean_of(local)] * len(ranks), way):
+
+    epoch: Epoch
+    update: int
+    local: list[Tensor]
+
+    @property
+    def size(self) -> int:
+        """How many ranks."""
+        return len(self.local)
+
+    @cached_property
+    def before(self) -> list[Tensor]:
+        """The weights before."""
+        return self.epoch.tensors(f"weights.{self.update}")
+
+    @cached_property
+    def after(self) -> list[Tensor]:
+        """The weights after."""
+        return self.epoch.tensors(f"weights.{self.update + 1}")
+
+    @cached_property
+    def way(self) -> float:
+        """Length of the longest step."""
+        pairs = zip(self.before, self.local, strict=True)
+        return max(float(torch.linalg.vector_norm(two - one)) for one, two in pairs)
+
+    @property
+    def reached(self) -> list[int]:
+        """The ranks that hold the mean."""
+        return [rank for rank, one in enumerate(self.after) if is_near(one, mean_of(self.local), self.way)]
+
+    def ends_at(self, wanted: Sequence[Tensor]) -> bool:
+        """Return whether the ranks end at some weights."""
+        return are_near(self.after, wanted, self.way)
+
+    @cached_property
+    def factor(self) -> float:
+        """How many times the mean every rank holds; 0 if it is no multiple, or is the mean."""
+        mean = mean_of(self.local)
+        factor = compare(self.after[0], mean).factor
+        return factor if abs(factor - 1) > 1e-3 and self.ends_at([factor * mean] * self.size) else 0.0
+
+
+def judge_movements(epoch: Epoch) -> Verdict | None:
+    """Return the verdict on the first step that is not the optimizer's, or on averages in other places, or None.
+
+    The gradients are judged already.
+    """
+    size, averaged = len(epoch.ranks), list[int]()
+    start = nn.utils.parameters_to_vector(epoch.case.make_model().parameters()).detach()
+    if not are_near(epoch.tensors("weights.0"), [start] * size):
+        return STARTS.judge(epoch)
+    steppers = [Stepper(epoch.case) for _ in epoch.ranks]
+    for update in range(epoch.updates):
+        pairs = zip(epoch.tensors(f"weights.{update}"), epoch.tensors(f"gradient.{update}"), strict=True)
+        local = [stepper.step(*pair) for stepper, pair in zip(steppers, pairs, strict=True)]
+        move = Move(epoch, update, local)
+        if len(move.reached) == size:
             averaged.append(update + 1)
-        elif not are_near(after, local, way):
-            expected = f"after update {update + 1} on {case.world_size} ranks, each rank's own step, or their mean"
-            code, measured, look_at = _explain(case, ranks, averaged, update, (before, local, after, way))
-            return Verdict(code, expected, measured, look_at)
-    return _judge_places(case, averaged, ranks)
+        elif not move.ends_at(local):
+            expected = f"after update {update + 1} on {size} ranks, each rank's own step, or their mean"
+            return MOVES.judge(move, expected, "other weights")
+    case, right = epoch.case, ", ".join(map(str, epoch.averages))
+    expected = f"an average after update {right} of {epoch.updates}, for every = {case.every}, k = {case.k}"
+    return PLACES.judge(Places(epoch, averaged), expected, f"averages after the updates {averaged}")
 
 
-Move = tuple[list[Tensor], list[Tensor], list[Tensor], float]  # before, by own steps, after; length of the step
+STARTS = Table[Epoch](
+    Misconception(
+        "other_start",
+        "You change the weights before the first update. All ranks start equal, so nothing has to be done.",
+        shown_by=lambda epoch: True,
+        expected="the weights that every rank was given",
+        measured="others before the first update",
+    ),
+)
+MOVES = Table[Move](
+    Misconception(
+        "weights_of_one_rank",
+        "You copy one rank's weights to all, as a broadcast does. Average the weights of all ranks.",
+        shown_by=lambda move: any(move.ends_at([other] * move.size) for other in move.local),
+        measured="the weights of one rank on every rank",
+    ),
+    Misconception(
+        "averaged_on_some_ranks",
+        "You leave the average on some ranks only. Every rank needs it: call average on each.",
+        shown_by=lambda move: bool(move.reached),
+        measured="the mean on the ranks {reached} only",
+    ),
+    Misconception(
+        "weights_scaled",
+        "You leave a multiple of the mean of the ranks' weights. average divides by the number of ranks already: look "
+        "for a sum, a division or a product of your own.",
+        shown_by=lambda move: bool(move.factor),
+        measured="exactly {factor:.4g} times the mean of the weights of {size} ranks",
+    ),
+    Misconception(
+        "another_optimizer",
+        "You step with an optimizer of your own. Use the one that your function is given: it holds this rank's state.",
+        shown_by=lambda move: not all(own for one in move.epoch.ranks for own in one.facts.get("is_own_step", ())),
+    ),
+    Misconception(
+        "other_weights",
+        "You move the weights by more than one optimizer.step() per group and average. Look for another step, and for "
+        "what else writes into the parameters or into the optimizer's state.",
+        shown_by=lambda move: True,
+    ),
+)
 
 
-def _explain(
-    case: EpochCase, ranks: Sequence[RankEvidence], averaged: list[int], update: int, move: Move
-) -> tuple[str, str, str]:
-    before, local, after, way = move
-    size, mean = len(ranks), mean_of(local)
-    if not all(bool(torch.isfinite(one).all()) for one in after):
-        return "weights_not_finite", "NaN or infinity", "a division by zero, or steps that grow"
-    for source, other in enumerate(local):
-        if are_near(after, [other] * size, way):
-            look_at = "a broadcast throws the other ranks' steps away: the mean of all is asked for"
-            return "weights_of_one_rank", f"the weights of rank {source} on every rank", look_at
-    reached = [rank for rank, one in enumerate(after) if is_near(one, mean, way)]
-    if reached:
-        numbers = ", ".join(map(str, reached))
-        return "averaged_on_some_ranks", f"the mean on rank {numbers} only", "every rank needs the average"
-    if _is_state_other(case, ranks, averaged, update, move):
-        look_at = "the optimizer's state stays as it is on each rank: what changes it besides optimizer.step()?"
-        return "state_averaged", "steps of an optimizer whose state was averaged too, or cleared", look_at
-    factor = compare(after[0], mean).factor
-    if abs(factor - 1) > 1e-3 and are_near(after, [factor * mean] * size, way):
-        return _explain_factor(factor, size)
-    steps = [compare(b - a, c - a) for a, b, c in zip(before, after, local, strict=True)]
-    is_scaled = all(one.residual < 1e-2 and abs(one.factor - steps[0].factor) < 1e-2 for one in steps)
-    measured = f"{steps[0].factor:.3g} times each rank's own step" if is_scaled else "other weights"
-    if not all(one for evidence in ranks for one in evidence.facts.get("is_own_step", ())):
-        look_at = "a step of another optimizer: only the one that your function is given holds the state of this rank"
-        return "another_optimizer", measured, look_at
-    if is_scaled:
-        return "other_step", measured, "optimizer.step(), once for each group; nothing else moves the parameters"
-    return "other_weights", measured, "what writes into the parameters besides optimizer.step() and average"
+@dataclass(frozen=True)
+class Places:
+    """After which updates the ranks averaged.
+
+    Attributes:
+        epoch: The epoch.
+        averaged: The updates.
+    """
+
+    epoch: Epoch
+    averaged: list[int]
+
+    @property
+    def without_final(self) -> list[int]:
+        """The right places, without an average that is due only because the epoch ends."""
+        return [update for update in self.epoch.averages if update % self.epoch.case.every == 0]
+
+    @property
+    def by_micro_batches(self) -> tuple[list[int], list[int]]:
+        """The updates after which `every` further micro-batches are done, and those after exactly so many."""
+        ends, every = [0, *self.epoch.boundaries], self.epoch.case.every
+        updates = range(1, self.epoch.updates + 1)
+        passed = [update for update in updates if ends[update] // every > ends[update - 1] // every]
+        return passed, [update for update in updates if ends[update] % every == 0]
+
+    def are(self, *places: Iterable[int]) -> bool:
+        """Return whether the ranks averaged in one of these places, with or without the last update."""
+        last = self.epoch.updates
+        return any(self.averaged in (list(one), sorted({*one, last})) for one in map(list, places))
+
+    def are_every(self, start: int, step: int) -> bool:
+        """Return whether the ranks averaged after an update and then after every few."""
+        return self.are(range(max(start, 1), self.epoch.updates + 1, max(step, 1)))
 
 
-def _explain_factor(factor: float, size: int) -> tuple[str, str, str]:
-    measured = f"exactly {factor:.4g} times the mean of the ranks' weights"
-    if abs(factor - size) < 1e-3:
-        return "weights_summed", measured, "an all-reduce adds: what makes a mean of the sum?"
-    divisor = size / factor
-    if abs(divisor - size**2) < 1e-2:
-        return "averaged_and_divided", measured, "average divides already: who divides again?"
-    look_at = f"a division by {divisor:.3g}: how many ranks are there?"
-    return "wrong_number_of_ranks", measured, look_at
+PLACES = Table[Places](
+    Misconception(
+        "no_final_average",
+        "You leave out the final average, although updates came after the last one.",
+        shown_by=lambda places: places.averaged == places.without_final != places.epoch.averages,
+    ),
+    Misconception(
+        "never_averaged",
+        "You leave the ranks without an average of their weights. Call average(model) itself, after every `every` "
+        "updates, and at the end if it is needed.",
+        shown_by=lambda places: not places.averaged,
+    ),
+    Misconception(
+        "final_average_only",
+        "You average at the end only. Average after every `every` updates, too.",
+        shown_by=lambda places: places.averaged == [places.epoch.updates] != places.epoch.averages,
+    ),
+    Misconception(
+        "averaged_every_update",
+        "You average after every update. Use `every`.",
+        shown_by=lambda places: places.are_every(1, 1) and places.epoch.case.every > 1,
+    ),
+    Misconception(
+        "micro_batches_counted",
+        "You average after every `every` micro-batches. `every` counts updates, each of k micro-batches.",
+        shown_by=lambda places: places.averaged != places.epoch.averages and places.are(*places.by_micro_batches),
+    ),
+    Misconception(
+        "averaged_at_index_zero",
+        "You average after the first update, as if its number were a multiple of `every`. Count updates from 1.",
+        shown_by=lambda places: places.epoch.case.every > 1 and places.are_every(1, places.epoch.case.every),
+    ),
+    Misconception(
+        "averages_misplaced",
+        "You average after other updates than every `every`-th. Look at the condition before average(model).",
+        shown_by=lambda places: places.averaged != places.epoch.averages,
+    ),
+)
 
 
-def _is_state_other(
-    case: EpochCase, ranks: Sequence[RankEvidence], averaged: list[int], update: int, move: Move
-) -> bool:
-    """Return whether an optimizer whose state is averaged, or cleared, at each average takes the step that was seen."""
-    if case.optimizer == SGD:
-        return False
-    _, _, after, way = move
-    for is_cleared in (False, True):
-        steppers = [Stepper(case) for _ in ranks]
-        local: list[Tensor] = []
-        for number in range(update + 1):
-            pairs = [(one.tensors[f"weights.{number}"], one.tensors[f"gradient.{number}"]) for one in ranks]
-            local = [stepper.step(*pair) for stepper, pair in zip(steppers, pairs, strict=True)]
-            if number + 1 in averaged and is_cleared:
-                for stepper in steppers:
-                    stepper.optimizer.state.clear()
-            elif number + 1 in averaged:
-                _average_state(steppers)
-        if are_near(after, local, way) or are_near(after, [mean_of(local)] * len(ranks), way):
-            return True
-    return False
+class Statistics(NamedTuple):
+    """Whether the running statistics at the end are right, or each rank's own; and whether counters are right."""
+
+    are_right: bool
+    are_own: bool
+    are_counts_right: bool
 
 
-def _average_state(steppers: Sequence[Stepper]) -> None:
-    for parameters in zip(*(stepper.model.parameters() for stepper in steppers), strict=True):
-        states = [stepper.optimizer.state[one] for stepper, one in zip(steppers, parameters, strict=True)]
-        for name, value in states[0].items():
-            if isinstance(value, Tensor):
-                mean = mean_of([state[name] for state in states])
-                for state in states:
-                    state[name] = mean.clone()
-
-
-def _judge_places(case: EpochCase, averaged: list[int], ranks: Sequence[RankEvidence]) -> Verdict | None:
-    right = averages_of(case)
-    if averaged == right:
+def judge_statistics(epoch: Epoch) -> Verdict | None:
+    """Compare buffers at the end with those of simulated ranks; the weights are judged already."""
+    if not epoch.case.is_normalised:
         return None
-    expected = f"an average after update {_list(right)} of {case.updates}, for every = {case.every}, k = {case.k}"
-    measured = f"an average after update {_list(averaged)}" if averaged else "no average"
-    if not averaged and any(call.forwards for call in ranks[0].calls):
-        look_at = "something is sent, and every rank keeps its own weights: where does the result go?"
-        return Verdict("average_not_kept", expected, "a collective, and no average of the weights", look_at)
-    for places, code, look_at in _known_places(case):
-        if averaged == places:
-            return Verdict(code, expected, measured, look_at)
-    return Verdict("averages_misplaced", expected, measured, "the condition in front of average(model)")
+    seen, counts = epoch.tensors("statistics"), [evidence.facts["counts"] for evidence in epoch.ranks]
+    are_right, are_own = (
+        all(
+            compare(*pair).is_equal for pair in zip(seen, simulate_statistics(epoch, is_averaged=averaged), strict=True)
+        )
+        for averaged in (True, False)
+    )
+    statistics = Statistics(are_right, are_own, all(one == [epoch.case.micro_batches] for one in counts))
+    expected = f"running statistics of {len(seen)} ranks, averaged with the parameters"
+    return STATISTICS.judge(statistics, expected, "others at the end")
 
 
-def _known_places(case: EpochCase) -> list[tuple[list[int], str, str]]:
-    last, every, right = case.updates, case.every, averages_of(case)
-    ends = [0, *case.boundaries]
-    counted = [u for u in range(1, last + 1) if ends[u] // every > ends[u - 1] // every]
-    exact = [u for u in range(1, last + 1) if ends[u] % every == 0]
-    late, early, zero = (list(range(first, last + 1, by)) for first, by in _steps(every))
-    final = "the end: the ranks have moved since the last average"
-    first = "the number of an update counts from 0: what is it when the first update is done?"
-    known: list[tuple[list[int], str, str]] = []
-    if last % every and not case.micro_batches % every:
-        look_at = "the end: your condition counts micro-batches. How many updates came after the last average?"
-        known = [([one for one in right if one % every == 0], "final_average_by_micro_batches", look_at)]
-    known += [
-        ([], "never_averaged", "who calls average, and after which updates?"),
-        ([one for one in right if one % every == 0], "no_final_average", final),
-        ([last], "final_average_only", "between two averages lie `every` updates"),
-        (list(range(1, last + 1)), "averaged_every_update", "every: what keeps your loop from averaging each time?"),
-    ]
-    for places, code, look_at in (
-        (counted, "micro_batches_counted", "every counts updates: what does your condition count?"),
-        (exact, "micro_batches_counted", "every counts updates: what does your condition count?"),
-        (zero, "averaged_at_index_zero", first),
-        (late, "averaged_one_too_late", first),
-        (early, "averaged_one_too_early", first),
-    ):
-        known += [(places, code, look_at), (sorted({*places, last}), code, look_at)]
-    return known
+STATISTICS = Table[Statistics](
+    Misconception(
+        "statistics_not_averaged",
+        "You average the parameters and leave the running statistics apart. The given average(model) averages both.",
+        shown_by=lambda statistics: not statistics.are_right and statistics.are_own,
+        measured="each rank's own at the end",
+    ),
+    Misconception(
+        "other_statistics",
+        "You change the running statistics. Look for what writes into buffers in addition to forwards and average.",
+        shown_by=lambda statistics: not statistics.are_right,
+    ),
+    Misconception(
+        "counter_changed",
+        "You change the counter of forwards. Counters are integers, and stay as they are.",
+        shown_by=lambda statistics: not statistics.are_counts_right,
+        expected="one count for each forward",
+        measured="another number",
+    ),
+)
 
 
-def _steps(every: int) -> list[tuple[int, int]]:
-    """Return the first update and the distance of averages that come late, early, or begin with the first update."""
-    return [(every + 1, every + 1), (max(every - 1, 1), max(every - 1, 1)), (1, every)]
+def simulate_statistics(epoch: Epoch, *, is_averaged: bool) -> list[Tensor]:
+    """Run the forwards of all ranks at the weights that they had, and return their running statistics at the end."""
+    models, batches = [epoch.case.make_model() for _ in epoch.ranks], epoch.case.make_micro_batches()
+    for update in range(epoch.updates):
+        for rank, (model, weights) in enumerate(zip(models, epoch.tensors(f"weights.{update}"), strict=True)):
+            with torch.no_grad():
+                nn.utils.vector_to_parameters(weights, model.parameters())
+                for number in epoch.rows_of(rank, update):
+                    model(batches[number][0])
+        if is_averaged and update + 1 in epoch.averages:
+            average_buffers(models)
+    flat = [[one.flatten() for one in model.buffers() if one.is_floating_point()] for model in models]
+    return [torch.cat(one) for one in flat]
 
 
-def _list(numbers: Sequence[int]) -> str:
-    return ", ".join(str(number) for number in numbers)
+def average_buffers(models: Sequence[nn.Module]) -> None:
+    """Replace each floating-point buffer by its mean over the models."""
+    for buffers in zip(*(model.buffers() for model in models), strict=True):
+        if buffers[0].is_floating_point():
+            mean = torch.stack(list(buffers)).mean(dim=0)
+            for buffer in buffers:
+                buffer.copy_(mean)

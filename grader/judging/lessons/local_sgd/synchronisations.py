@@ -1,225 +1,218 @@
-"""Verdict on the predicted synchronisations of local SGD, and on when it equals data parallel training."""
+"""Judges the predicted synchronisations of local SGD, and when it equals data parallel training."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
-from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.local_sgd.synchronisations import (
+    ADAMW,
+    CLIPPED,
     MOMENTUM,
-    OPTIMIZERS,
     PLAIN,
     SynchronisationsCase,
     synchronisations_cases,
 )
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0
+AVERAGES, IS_EQUAL = "averages", "is_equal"
+TOLERANCE = 1e-6  # a learner may divide
 
-
-def updates(case: SynchronisationsCase) -> int:
-    """Return the updates of each rank."""
-    return -(-case.micro_batches // case.k)
+Run = dict[str, float]
 
 
-def synchronisations(case: SynchronisationsCase) -> int:
-    """Return the averages of the run, the final one included where it is needed."""
-    return -(-updates(case) // case.every)
+def synchronise(micro_batches: int, k: int, every: int, optimizer: str) -> Run:
+    """Return how often the ranks average, and whether they end in the weights of data parallel training."""
+    updates = -(-micro_batches // k)
+    averages = -(-updates // every)
+    is_linear = optimizer in (PLAIN, MOMENTUM)
+    return {"averages": averages, "is_equal": is_linear and averages == updates}
 
 
-def is_equal(case: SynchronisationsCase) -> bool:
-    """Return whether the run ends in the weights of data parallel training."""
-    return case.optimizer in (PLAIN, MOMENTUM) and synchronisations(case) == updates(case)
+# The parts of the reference that misconceptions edit.
+COUNT = '"averages": averages'
+EQUAL = "is_linear and averages == updates"
+LINEAR = "optimizer in (PLAIN, MOMENTUM)"
 
-
-_LAST = "the end: is there an update that no average has followed yet?"
-_GROUPS = "micro-batches make updates, k at a time, and the last group may be shorter: count the updates first"
-
-COUNT_MISTAKES: tuple[Mistake[SynchronisationsCase], ...] = (
-    Mistake("final_average_forgotten", lambda c: updates(c) // c.every, _LAST),
-    Mistake(
-        "final_average_always",
-        lambda c: updates(c) // c.every + 1,
-        "the end: if an average has followed the last update already, the ranks agree",
-    ),
-    Mistake("micro_batches_counted", lambda c: -(-c.micro_batches // c.every), _GROUPS),
-    Mistake("micro_batches_counted_without_final", lambda c: c.micro_batches // c.every, f"{_GROUPS}; then, {_LAST}"),
-    Mistake(
-        "micro_batches_counted_and_always_final",
-        lambda c: c.micro_batches // c.every + 1,
-        f"{_GROUPS}; then, the end: is a final average needed?",
-    ),
-    Mistake(
-        "short_group_forgotten",
-        lambda c: -(-(c.micro_batches // c.k) // c.every),
-        "the last group may be shorter than k: it makes an update too",
-    ),
-    Mistake(
-        "short_group_forgotten_but_alone",
-        lambda c: -(-max(1, c.micro_batches // c.k) // c.every),
-        "max(1, micro_batches // k) counts a short group where it is the only one: it makes an update anywhere",
-    ),
-    Mistake(
-        "short_group_rounded",
-        lambda c: -(-round(c.micro_batches / c.k) // c.every),
-        "round() drops a short last group of less than half of k: it makes an update too",
-    ),
-    Mistake(
-        "short_group_and_final_forgotten",
-        lambda c: c.micro_batches // c.k // c.every,
-        f"the last group may be shorter than k, and makes an update too; then, {_LAST}",
-    ),
-    Mistake(
-        "short_group_forgotten_and_always_final",
-        lambda c: c.micro_batches // c.k // c.every + 1,
-        "the last group may be shorter than k, and makes an update too; then, is a final average needed?",
-    ),
-    Mistake(
-        "averages_rounded",
-        lambda c: round(updates(c) / c.every),
-        f"round() drops a last average for fewer than half of `every` updates; {_LAST}",
-    ),
-    Mistake(
-        "at_least_one_average",
-        lambda c: max(1, updates(c) // c.every),
-        f"max(1, updates // every) has a final average where it is the only one; {_LAST}",
-    ),
-    Mistake(
-        "one_added_to_round_up",
-        lambda c: (updates(c) + 1) // c.every,
-        "an added 1 makes // round up for every = 2 alone: what does it take for any `every`?",
-    ),
-    Mistake("updates_counted", lambda c: updates(c), "every: the ranks do not average after each update"),
-    Mistake(
-        "every_left_out", lambda c: c.micro_batches, "every and k: the ranks do not average after each micro-batch"
-    ),
-    Mistake(
-        "rounded_nowhere", lambda c: updates(c) / c.every, "a number of averages is whole: what happens at the end?"
-    ),
-    Mistake(
-        "divided_by_both",
-        lambda c: c.micro_batches / c.k / c.every,
-        "updates and averages are whole numbers: what happens at the end of a group, and at the end of the run?",
-    ),
-    Mistake(
-        "sixty_updates_assumed",
-        lambda c: -(-60 // c.every),
-        "60 is the number of updates of one run of the lesson: count those of this run",
-    ),
-    Mistake("every_given_back", lambda c: c.every, "every is what lies between two averages, not how many there are"),
-    Mistake("final_only", lambda c: 1, "there is an average after every few updates, not only at the end"),
-    Mistake("never", lambda c: 0, "the ranks average: after which updates?"),
-    Mistake("off_by_one", lambda c: synchronisations(c) - 1, "one average is missing in each run: which one?"),
-    Mistake("one_too_many", lambda c: synchronisations(c) + 1, "one average too many in each run: which one?"),
-)
-
-
-class _Rule(NamedTuple):
-    """A way to answer the second question."""
-
-    code: str
-    answers: Callable[[SynchronisationsCase], bool]
-    look_at: str
-
-
-_DIVIDES = "AdamW divides by a root that each rank computes from its own gradients: is a mean of quotients a quotient?"
-_CLIPS = "each rank clips by the norm of its own gradient: do two ranks divide by one number?"
-_BUFFER = "momentum: each rank's step is a sum of its gradients so far, so what is the mean of the ranks' steps?"
-_ENDS = "one average at the end: at which weights did each rank compute its second gradient?"
-_BINDS = "`and` binds more tightly than `or`: for which optimizers does your condition ask for `every`?"
-_ALONE = "a run with one update is averaged after it: that is an average after every update too"
-
-
-def _is_linear(case: SynchronisationsCase, *more: str) -> bool:
-    return case.optimizer in (*OPTIMIZERS[:2], *more)
-
-
-def _is_single(case: SynchronisationsCase) -> bool:
-    return synchronisations(case) == updates(case)
-
-
-EQUAL_RULES = (
-    _Rule("one_average_at_the_end", lambda c: _is_linear(c) and (c.every == 1 or updates(c) <= c.every), _ENDS),
-    _Rule(
-        "one_average_is_enough", lambda c: c.every == 1 or updates(c) <= c.every, f"{_ENDS} And which step is linear?"
-    ),
-    _Rule(
-        "adamw_equal_at_one_update",
-        lambda c: is_equal(c) or (c.optimizer == OPTIMIZERS[3] and updates(c) == 1),
-        f"a single update: {_DIVIDES}",
-    ),
-    _Rule(
-        "momentum_equal_at_one_update_only",
-        lambda c: is_equal(c) and (c.optimizer == OPTIMIZERS[0] or updates(c) == 1),
-        _BUFFER,
-    ),
-    _Rule("every_one_only", lambda c: _is_linear(c) and c.every == 1, _ALONE),
-    _Rule(
-        "parentheses_missing",
-        lambda c: c.optimizer == OPTIMIZERS[0] or (c.optimizer == OPTIMIZERS[1] and c.every == 1),
-        _BINDS,
-    ),
-    _Rule(
-        "parentheses_missing",
-        lambda c: c.optimizer == OPTIMIZERS[0] or (c.optimizer == OPTIMIZERS[1] and _is_single(c)),
-        _BINDS,
-    ),
-    _Rule(
-        "last_update_averaged",
-        lambda c: _is_linear(c) and not updates(c) % c.every,
-        "an average after the last update makes the ranks agree: at which weights were their gradients computed?",
-    ),
-    _Rule("optimizer_left_out", lambda c: c.every == 1, "the optimizer: is its step linear in the gradient?"),
-    _Rule("optimizer_left_out_with_single", _is_single, "the optimizer: is its step linear in the gradient?"),
-    _Rule("clipping_thought_linear", lambda c: _is_single(c) and _is_linear(c, OPTIMIZERS[2]), _CLIPS),
-    _Rule("clipping_linear_every_one_only", lambda c: c.every == 1 and _is_linear(c, OPTIMIZERS[2]), _CLIPS),
-    _Rule("adamw_thought_linear", lambda c: _is_single(c) and _is_linear(c, OPTIMIZERS[3]), _DIVIDES),
-    _Rule("adamw_linear_every_one_only", lambda c: c.every == 1 and _is_linear(c, OPTIMIZERS[3]), _DIVIDES),
-    _Rule("momentum_thought_unequal", lambda c: _is_single(c) and c.optimizer == OPTIMIZERS[0], _BUFFER),
-    _Rule("momentum_unequal_every_one_only", lambda c: c.every == 1 and c.optimizer == OPTIMIZERS[0], _BUFFER),
-    _Rule("every_left_out_of_equality", lambda c: _is_linear(c), "every: what happens between two averages?"),
-    _Rule(
-        "accumulation_thought_unequal",
-        lambda c: _is_linear(c) and _is_single(c) and c.k == 1,
-        "k: accumulated gradients are summed on each rank, and sums are linear too",
-    ),
-    _Rule("always_equal", lambda c: True, "between two averages each rank walks away on gradients of its own"),
-    _Rule("never_equal", lambda c: False, "an average after every update: for which optimizers is it the same?"),
-    _Rule("turned_round", lambda c: not is_equal(c), "True stands for equal weights"),
-)
+OTHERWISE = {
+    AVERAGES: "Your number of synchronisations is wrong. Count the updates of a rank, and then after which of them it "
+    "averages.",
+    IS_EQUAL: "You take a run for equal that is not, or the reverse. Compute two updates by hand: is the mean of the "
+    "ranks' steps the step of their mean gradient?",
+}
 
 
 def judge_local_sgd_synchronisations(observation: Observation, seed: int) -> Verdict:
     """Compare both answers for every run with those of real ranks."""
-    cases = synchronisations_cases(seed)
-    counts = [float(count) for count, _ in observation.facts["predicted"]]
-    equal = [bool(said) for _, said in observation.facts["predicted"]]
-    for case, count in zip(cases, counts, strict=True):
-        if count != synchronisations(case):
-            mistake = recognise(COUNT_MISTAKES, cases, counts, relative=1e-6) or _unspecific(counts, seed)
-            wanted = f"{synchronisations(case)} synchronisations for {_describe(case)}"
-            return failed(
-                mistake, wanted, f"{count:,.10g}", "the updates of a rank; then after which of them it averages"
-            )
-    for case, said in zip(cases, equal, strict=True):
-        if said != is_equal(case):
-            rule = next((one for one in EQUAL_RULES if [one.answers(c) for c in cases] == equal), None)
-            code, look_at = (
-                (rule.code, rule.look_at) if rule else (UNRECOGNISED, "a step that is linear in the gradient")
-            )
-            return Verdict(code, f"equal to data parallel: {is_equal(case)}, for {_describe(case)}", str(said), look_at)
-    return Verdict(PASSED, "both answers for every run", f"{len(cases)} runs, each with its averages, and equal or not")
+    predicted = observation.facts["predicted"]
+    answer = TABLE.answer(seed, [{AVERAGES: float(count), IS_EQUAL: bool(equal)} for count, equal in predicted])
+    for name in (AVERAGES, IS_EQUAL):
+        part = answer.part(name)
+        if part.is_right:
+            continue
+        case: SynchronisationsCase = part.case
+        run = f"{case.micro_batches} micro-batches, k = {case.k}, every = {case.every}, {case.optimizer}"
+        what = "synchronisations: " if name == AVERAGES else "equal to data parallel: "
+        measured = f"{part.value:,.10g}" if name == AVERAGES else str(part.value)
+        expected = f"{what}{part.truth}, for {run}"
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[name])
+    return Verdict(PASSED, "", f"{len(predicted)} runs, each with its averages, and equal or not")
 
 
-def _unspecific(counts: Sequence[float], seed: int) -> Mistake[SynchronisationsCase] | None:
-    if seed != VISIBLE_SEED and counts == [synchronisations(case) for case in synchronisations_cases(VISIBLE_SEED)]:
-        return Mistake("visible_case_hard_coded", lambda c: 0, "numbers that are right for other runs: compute them")
-    if len(set(counts)) == 1:
-        return Mistake("same_for_all", lambda c: 0, "the answer is the same for every run: what does it depend on?")
-    return None
+def _run(synchronise: Callable[..., Run], case: SynchronisationsCase) -> Run:
+    return synchronise(case.micro_batches, case.k, case.every, case.optimizer)
 
 
-def _describe(case: SynchronisationsCase) -> str:
-    return f"{case.micro_batches} micro-batches, k = {case.k}, every = {case.every}, {case.optimizer}"
+TABLE = ReferenceTable(
+    synchronise,
+    Misconception(
+        "final_average_forgotten",
+        "You leave out the final average, at least in some runs. It is needed whenever updates came after the last "
+        "average: round updates / every up.",
+        {COUNT: '"averages": updates // every'},
+        variants=[
+            {COUNT: '"averages": round(updates / every)'},
+            {COUNT: '"averages": max(1, updates // every)'},
+            {COUNT: '"averages": (updates + 1) // every'},
+        ],
+    ),
+    Misconception(
+        "final_average_always",
+        "You add a final average in any case. If an average followed the last update already, the ranks agree.",
+        {COUNT: '"averages": updates // every + 1'},
+    ),
+    Misconception(
+        "micro_batches_counted",
+        "You count micro-batches where `every` counts updates. Count the updates first: k micro-batches make one.",
+        {COUNT: '"averages": -(-micro_batches // every)'},
+        variants=[
+            {COUNT: '"averages": micro_batches // every'},
+            {COUNT: '"averages": micro_batches // every + 1'},
+        ],
+    ),
+    Misconception(
+        "short_group_forgotten",
+        "You leave out a last group of fewer than k micro-batches. It makes an update, too: round micro_batches / k "
+        "up.",
+        {COUNT: '"averages": -(-(micro_batches // k) // every)'},
+        variants=[
+            {COUNT: '"averages": -(-max(1, micro_batches // k) // every)'},
+            {COUNT: '"averages": -(-round(micro_batches / k) // every)'},
+            {COUNT: '"averages": micro_batches // k // every'},
+            {COUNT: '"averages": micro_batches // k // every + 1'},
+        ],
+    ),
+    Misconception(
+        "every_left_out",
+        "You count an average after every update or micro-batch. The ranks average after every `every` updates.",
+        {COUNT: '"averages": updates'},
+        variants=[{COUNT: '"averages": micro_batches'}],
+    ),
+    Misconception(
+        "not_rounded",
+        "You return a fraction of an average. Round up: a short last group is an update, and updates after the last "
+        "average need another one.",
+        {COUNT: '"averages": updates / every'},
+        variants=[{COUNT: '"averages": micro_batches / k / every'}],
+    ),
+    Misconception(
+        "sixty_updates_assumed",
+        "You use the 60 updates of a run of the lesson. Compute the updates of this run from micro_batches and k.",
+        {COUNT: '"averages": -(-60 // every)'},
+    ),
+    Misconception(
+        "final_only",
+        "You count one average, at the end. The ranks also average after every `every` updates.",
+        {COUNT: '"averages": 1'},
+    ),
+    Misconception(
+        "one_average_at_the_end",
+        "You take a single average at the end for data parallel training. Each rank computed its second gradient at "
+        "weights of its own.",
+        {EQUAL: "is_linear and (every == 1 or updates <= every)"},
+        variants=[{EQUAL: "every == 1 or updates <= every"}],
+    ),
+    Misconception(
+        "last_update_averaged",
+        "You look at whether an average follows the last update. It makes the ranks agree, but they computed their "
+        "gradients at different weights.",
+        {EQUAL: "is_linear and not updates % every"},
+    ),
+    Misconception(
+        "every_one_only",
+        "You ask for every == 1. A run of a single update is averaged after it, so it averages after each update, too.",
+        {EQUAL: "is_linear and every == 1"},
+    ),
+    Misconception(
+        "parentheses_missing",
+        "You combine `or` and `and` without parentheses. `and` binds more tightly, so your condition on the averages "
+        "holds for one optimizer only.",
+        {EQUAL: "optimizer == PLAIN or optimizer == MOMENTUM and every == 1"},
+        variants=[{EQUAL: "optimizer == PLAIN or optimizer == MOMENTUM and averages == updates"}],
+    ),
+    Misconception(
+        "optimizer_left_out",
+        "You leave the optimizer out. Averaging the steps equals averaging the gradients only if a step is linear in "
+        "the gradient.",
+        {EQUAL: "every == 1"},
+        variants=[{EQUAL: "averages == updates"}],
+    ),
+    Misconception(
+        "clipping_thought_linear",
+        "You take clipping for linear, but each rank divides by the norm of its own gradient.",
+        {LINEAR: f"optimizer in (PLAIN, MOMENTUM, {CLIPPED!r})"},
+        variants=[{EQUAL: f"every == 1 and optimizer in (PLAIN, MOMENTUM, {CLIPPED!r})"}],
+    ),
+    Misconception(
+        "adamw_thought_linear",
+        "You take AdamW for linear, but each rank divides by a root of its own squared gradients, even at the first "
+        "update.",
+        {LINEAR: f"optimizer in (PLAIN, MOMENTUM, {ADAMW!r})"},
+        variants=[
+            {EQUAL: f"every == 1 and optimizer in (PLAIN, MOMENTUM, {ADAMW!r})"},
+            {EQUAL: f"is_linear and averages == updates or optimizer == {ADAMW!r} and updates == 1"},
+        ],
+    ),
+    Misconception(
+        "momentum_thought_unequal",
+        "You take momentum for unequal. A step is a sum of the gradients so far, and the mean of the ranks' sums is "
+        "the sum of their mean gradients.",
+        {LINEAR: "optimizer == PLAIN"},
+        variants=[
+            {EQUAL: "every == 1 and optimizer == PLAIN"},
+            {EQUAL: "averages == updates and (optimizer == PLAIN or is_linear and updates == 1)"},
+        ],
+    ),
+    Misconception(
+        "every_left_out_of_equality",
+        "You look at the optimizer alone. Between two averages each rank takes steps on gradients of its own.",
+        {EQUAL: "is_linear"},
+    ),
+    Misconception(
+        "accumulation_thought_unequal",
+        "You take accumulation for unequal. Gradients are summed on each rank, and sums are linear, too.",
+        {EQUAL: "is_linear and averages == updates and k == 1"},
+    ),
+    Misconception(
+        "always_equal",
+        "You return True for every run. Between two averages the ranks move apart on gradients of their own.",
+        {EQUAL: "True"},
+    ),
+    Misconception(
+        "never_equal",
+        "You return False for every run. With an average after every update and a linear step, the weights are equal.",
+        {EQUAL: "False"},
+    ),
+    Misconception(
+        "turned_round",
+        "You return True where the weights differ. True means that they are equal.",
+        {EQUAL: "not (is_linear and averages == updates)"},
+    ),
+    hard_coded(synchronisations_cases),
+    run=_run,
+    cases=synchronisations_cases,
+    is_near=within(relative=TOLERANCE),
+)

@@ -161,8 +161,7 @@ TABLE = ReferenceTable(
 
 
 def _run(extrapolate: Callable[..., float], case: ExtrapolationCase) -> float:
-    few_bytes, more_bytes = case.peak_bytes(case.few), case.peak_bytes(case.more)
-    return extrapolate(few_bytes, more_bytes, case.few, case.more, case.layers)
+    return extrapolate(case.few_bytes, case.more_bytes, case.few, case.more, case.layers)
 
 
 def judge_extrapolated_peak(observation: Observation, seed: int) -> Verdict:

@@ -1,9 +1,0 @@
-@torch.no_grad()
-def average_parameters(model):
-    world_size = dist.get_world_size()
-    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
-    for tensor in tensors:
-        dist.all_reduce(tensor)
-        tensor /= world_size
-    return model

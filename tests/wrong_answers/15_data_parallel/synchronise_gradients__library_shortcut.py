@@ -1,4 +1,0 @@
-# Source: PyTorch's own wrapper
-# DistributedDataParallel is made and thrown away.
-def synchronise_gradients(model) -> None:
-    DistributedDataParallel(model)

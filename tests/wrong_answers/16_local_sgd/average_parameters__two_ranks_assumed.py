@@ -1,9 +1,0 @@
-# Source: an example with two ranks
-# Division by 2.
-def average_parameters(model) -> None:
-    tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
-    with torch.no_grad():
-        for tensor in tensors:
-            dist.all_reduce(tensor)
-            tensor /= 2

@@ -1,6 +1,0 @@
-# Source: all optimizers are alike
-# AdamW is thought linear, and clipping is not.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "AdamW") and -(-updates // every) == updates

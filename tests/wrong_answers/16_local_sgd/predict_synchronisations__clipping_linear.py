@@ -1,6 +1,0 @@
-# Source: clipping is a scaling
-# Clipping is thought linear.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every), (is_linear or optimizer == "SGD with clipping") and -(-updates // every) == updates

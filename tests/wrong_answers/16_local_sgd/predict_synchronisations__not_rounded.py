@@ -1,6 +1,0 @@
-# Source: a true division
-# Averages are no whole number.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return updates / every, is_linear and -(-updates // every) == updates

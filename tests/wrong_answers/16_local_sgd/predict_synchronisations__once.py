@@ -1,6 +1,0 @@
-# Source: the final average alone
-# One average at the end.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return 1, is_linear and -(-updates // every) == updates

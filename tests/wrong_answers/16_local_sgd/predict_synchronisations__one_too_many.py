@@ -1,6 +1,0 @@
-# Source: a fence and its posts
-# One average too many in each run.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return -(-updates // every) + 1, is_linear and -(-updates // every) == updates

@@ -1,6 +1,0 @@
-# Source: floor divisions everywhere
-# The short group and the final average are both lost.
-def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    updates = -(-micro_batches // k)
-    is_linear = optimizer in ("SGD", "SGD with momentum")
-    return micro_batches // k // every, is_linear and -(-updates // every) == updates
