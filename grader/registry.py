@@ -203,7 +203,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.judging.lessons.adafactor.moments": ("check_factored_moment",),
     "grader.judging.lessons.adafactor.rates": ("check_adafactor_rates",),
-    "grader.judging.lessons.adafactor.updates": ("check_adafactor_steps",),
+    "grader.judging.lessons.adafactor.steps": ("check_adafactor_steps",),
     "grader.judging.lessons.adam_8bit.blocks": ("check_block_codes",),
     "grader.judging.lessons.adam_8bit.forms": (
         "check_eight_bit_accelerate",

@@ -105,7 +105,7 @@ class ReferenceTable(Table["Answer"]):
         cases = self.reference.cases(seed)
         if len(values) != len(cases):
             raise ValueError(f"{len(values)} answers to {len(cases)} cases")
-        return Answer(self, seed, values, range(len(cases)))
+        return Answer(self, seed, values)
 
     def truths(self, seed: int) -> list[Any]:
         """Return the reference's value of each case of a seed."""
@@ -137,14 +137,14 @@ class ReferenceTable(Table["Answer"]):
         return count
 
     def shows(self, answer: Answer, misconception: Misconception[Answer]) -> bool:
-        """Return whether an answer has the values of a misconception in every case that is looked at."""
+        """Return whether an answer has the values of a misconception in every case."""
         if misconception.shown_by:
             return misconception.shown_by(answer)
         return any(answer.is_by(version) for version in self.versions[misconception.code])
 
     def is_near(self, answer: Any, value: Any) -> bool:
         """Return whether an answer equals a value."""
-        return not isinstance(value, Failed) and self._is_near(answer, value)
+        return not isinstance(value, Failed) and (answer is value or self._is_near(answer, value))
 
     def _compute(self, version: Version, seed: int, index: int) -> Any:
         case = version.cases(seed)[index]
@@ -164,14 +164,12 @@ class Answer:
         table: The table that explains it.
         seed: The seed of the cases.
         values: What was answered to each case.
-        indices: The cases that are looked at.
         key: The key, or the position, of the part of each value that is looked at; None for the whole value.
     """
 
     table: ReferenceTable
     seed: int
     values: Sequence[Any]
-    indices: Sequence[int]
     key: str | int | None = None
 
     def part(self, key: str | int) -> Answer:
@@ -182,14 +180,10 @@ class Answer:
         """Return the part of a value that is looked at."""
         return value if self.key is None else value[self.key]
 
-    def only(self, index: int) -> Answer:
-        """Return the answer to one case only."""
-        return replace(self, indices=(index,))
-
     @cached_property
     def wrong(self) -> list[int]:
         """The cases whose value is not the reference's."""
-        return [index for index in self.indices if not self._agrees(self.table.reference, index)]
+        return [index for index in range(len(self.values)) if not self._agrees(self.table.reference, index)]
 
     @property
     def is_right(self) -> bool:
@@ -217,10 +211,9 @@ class Answer:
 
     def agrees_with(self, version: Version) -> bool:
         """Return whether a version yields all of the answer."""
-        by_promise = sorted(
-            self.indices, key=lambda index: index not in self.wrong
-        )  # most versions fail on a wrong one
-        return all(self._agrees(version, index) for index in by_promise)
+        right = (index for index in range(len(self.values)) if index not in self.wrong)
+        wrong_first = (*self.wrong, *right)  # most versions fail on a wrong one
+        return all(self._agrees(version, index) for index in wrong_first)
 
     def _agrees(self, version: Version, index: int) -> bool:
         value = self.table.value(version, self.seed, index)
