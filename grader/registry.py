@@ -212,7 +212,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.adam_8bit.job": ("check_lean_job",),
     "grader.judging.lessons.adam_8bit.state_size": ("check_eight_bit_state",),
     "grader.judging.lessons.adam_8bit.steps": ("check_eight_bit_steps",),
-    "grader.judging.lessons.adamw.adam": (
+    "grader.judging.lessons.adamw.steps": (
         "check_adam_updates",
         "check_adamw_steps",
     ),

@@ -105,7 +105,7 @@ class ReferenceTable(Table["Answer"]):
         cases = self.reference.cases(seed)
         if len(values) != len(cases):
             raise ValueError(f"{len(values)} answers to {len(cases)} cases")
-        return Answer(self, seed, values)
+        return Answer(self, seed, values, range(len(cases)))
 
     def truths(self, seed: int) -> list[Any]:
         """Return the reference's value of each case of a seed."""
@@ -137,7 +137,7 @@ class ReferenceTable(Table["Answer"]):
         return count
 
     def shows(self, answer: Answer, misconception: Misconception[Answer]) -> bool:
-        """Return whether an answer has the values of a misconception in every case."""
+        """Return whether an answer has the values of a misconception in every case that is looked at."""
         if misconception.shown_by:
             return misconception.shown_by(answer)
         return any(answer.is_by(version) for version in self.versions[misconception.code])
@@ -164,12 +164,14 @@ class Answer:
         table: The table that explains it.
         seed: The seed of the cases.
         values: What was answered to each case.
+        indices: The cases that are looked at.
         key: The key, or the position, of the part of each value that is looked at; None for the whole value.
     """
 
     table: ReferenceTable
     seed: int
     values: Sequence[Any]
+    indices: Sequence[int]
     key: str | int | None = None
 
     def part(self, key: str | int) -> Answer:
@@ -180,10 +182,14 @@ class Answer:
         """Return the part of a value that is looked at."""
         return value if self.key is None else value[self.key]
 
+    def only(self, index: int) -> Answer:
+        """Return the answer to one case only."""
+        return replace(self, indices=(index,))
+
     @cached_property
     def wrong(self) -> list[int]:
         """The cases whose value is not the reference's."""
-        return [index for index in range(len(self.values)) if not self._agrees(self.table.reference, index)]
+        return [index for index in self.indices if not self._agrees(self.table.reference, index)]
 
     @property
     def is_right(self) -> bool:
@@ -211,9 +217,10 @@ class Answer:
 
     def agrees_with(self, version: Version) -> bool:
         """Return whether a version yields all of the answer."""
-        right = (index for index in range(len(self.values)) if index not in self.wrong)
-        wrong_first = (*self.wrong, *right)  # most versions fail on a wrong one
-        return all(self._agrees(version, index) for index in wrong_first)
+        by_promise = sorted(
+            self.indices, key=lambda index: index not in self.wrong
+        )  # most versions fail on a wrong one
+        return all(self._agrees(version, index) for index in by_promise)
 
     def _agrees(self, version: Version, index: int) -> bool:
         value = self.table.value(version, self.seed, index)

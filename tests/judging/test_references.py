@@ -42,6 +42,7 @@ def test_an_edit_has_to_yield_every_value():
     table = make_table(BITS)
     first, second = table.truths(3)
     assert table.find(table.answer(3, [8 * first, second])) is None
+    assert table.find(table.answer(3, [8 * first, second]).only(0)) is BITS
 
 
 def test_what_is_right_shows_nothing():
@@ -50,7 +51,7 @@ def test_what_is_right_shows_nothing():
     )
     table = make_table(half)
     first, second = table.truths(3)
-    assert table.find(table.answer(3, [first, second])) is None
+    assert table.find(table.answer(3, [5, second]).only(1)) is None
     assert table.find(table.answer(3, [first, 2 * second])) is half
 
 
