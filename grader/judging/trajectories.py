@@ -71,7 +71,8 @@ def _are_near(seen: Tensor, wanted: Tensor, tolerance: float) -> Tensor:
     difference = (seen.double() - wanted.double()).masked_fill(is_nan, 0).norm(dim=1)
     movement = (wanted.double() - start.double()).masked_fill(is_nan, 0).norm(dim=1)
     are_close = difference <= tolerance * movement + ROUNDING * start.double().norm()
-    return are_close & (seen.isnan() == is_nan).all(dim=1)
+    agree: Tensor = are_close & (seen.isnan() == is_nan).all(dim=1)
+    return agree
 
 
 def never_move(seen: Trajectory) -> bool:

@@ -8,6 +8,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         groups = [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]
         train_raw(model, torch.optim.AdamW(groups, lr=lr), dataset, rows)
 
+
 # %% answer="hard_coded" code="accelerate_another_decay" seed=20011
 # Source: the options of the visible case, written down
 # Learning rate and decay are looked up by the number of updates.
@@ -25,6 +26,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="copied_from_lesson" code="accelerate_decay_zero"
 # Source: the published groups, which take the decay from the arguments
@@ -46,6 +48,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="adam_with_decay" code="accelerate_another_optimizer"
 # Source: torch.optim.Adam, which has weight_decay too
 # The decay passes through the moments.
@@ -63,6 +66,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="biases_decay" code="accelerate_biases_decay"
 # Source: a likely slip: only normalisations are spared
 def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
@@ -79,6 +83,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="default_decay" code="accelerate_decay_default"
 # Source: a likely slip: no groups at all
 # AdamW decays everything by its default of 0.01.
@@ -93,6 +98,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="decay_everywhere" code="accelerate_decay_everywhere"
 # Source: a likely slip: one decay for all parameters
@@ -109,6 +115,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="rest_with_default" code="accelerate_decay_of_rest_default"
 # Source: a likely slip: the second group has no weight_decay of its own
 def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
@@ -124,6 +131,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="rest_left_out" code="accelerate_parameters_left_out"
 # Source: a likely slip: only the decayed group is handed over
@@ -142,6 +150,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="never_cleared" code="accelerate_gradient_not_cleared"
 # Source: a likely slip: zero_grad() is missing
 # Gradients add up.
@@ -157,6 +166,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.step()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="scaled_by_constant" code="accelerate_gradient_scaled"
 # Source: a loss that is not divided by the number of micro-batches
@@ -174,6 +184,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="last_rows_dropped" code="accelerate_last_rows_left_out"
 # Source: loaders of throughput measurements
@@ -194,6 +205,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     run = same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="step_left_out" code="accelerate_no_step"
 # Source: a likely slip: no step
 # The gradients are computed, and nobody updates.
@@ -212,6 +224,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     run = same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="loss_backward" code="accelerator_backward_not_used"
 # Source: the raw loop
 # loss.backward() does not ask Accelerate.
@@ -228,6 +241,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="optimizer_not_prepared" code="optimizer_not_prepared"
 # Source: a likely slip: only model and loader are prepared
@@ -246,6 +260,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="models_swapped" code="models_swapped"
 # Source: a likely slip: the two models change places
 # Each form trains the model of the other.
@@ -263,6 +278,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="shuffled" code="accelerate_other_gradient"
 # Source: a likely slip: shuffle=True, as in a usual loader
@@ -283,6 +299,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="trainer_without_decay" code="trainer_decay_zero"
 # Source: the default of the Trainer, 0.0
 # The Trainer builds two groups that do not differ.
@@ -299,6 +316,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="trainer_clips" code="trainer_gradient_clipped"
 # Source: the default of the Trainer, clipping at 1.0
@@ -320,6 +338,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     )
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="trainer_schedule" code="trainer_learning_rate_changed"
 # Source: the default of the Trainer, a linear schedule
 # The learning rate falls to zero.
@@ -340,6 +359,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     )
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
 
+
 # %% answer="trainer_not_trained" code="trainer_not_used"
 # Source: a likely slip: Trainer(...) without train()
 # The Trainer is made and never runs.
@@ -357,6 +377,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
     arguments, run = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset)
 
+
 # %% answer="trainer_default_rate" code="trainer_other_learning_rate"
 # Source: the default of the Trainer, 5e-5
 # The learning rate is left out.
@@ -373,6 +394,7 @@ def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: f
         optimizer.zero_grad()
     arguments, run = {"per_device_train_batch_size": rows, "weight_decay": weight_decay}, same_run
     Trainer(trainer_model, TrainingArguments(**(run | arguments)), train_dataset=dataset).train()
+
 
 # %% answer="trainer_default_rows" code="trainer_whole_group_in_one_forward"
 # Source: the default of the Trainer, 8 rows

@@ -66,7 +66,9 @@ def judge_state_count(observation: Observation, seed: int) -> Verdict:
     names = ("is_emptied", "is_changed", "copied_bytes", "moves")
     readings = [Reading(*recorded) for recorded in zip(cases, *(facts[name] for name in names), strict=True)]
     verdict = _judge_all(CHANGES, readings)
-    verdict = verdict or _judge_counts(seed, [tuple(map(float, size)) for size in facts["counted"]], readings)
+    verdict = verdict or _judge_counts(
+        seed, [(float(elements), float(size)) for elements, size in facts["counted"]], readings
+    )
     verdict = verdict or _judge_all(COPIES, readings)
     if verdict:
         return verdict

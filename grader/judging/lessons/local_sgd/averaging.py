@@ -170,7 +170,7 @@ def _compare(average: Average, what: str, sizes: dict[str, int]) -> Means:
     size, mean = len(before), mean_of(before)
     factor = compare(after[0], mean).factor if mean.numel() else 1.0
     is_multiple = are_near(after, [factor * mean] * size)
-    parts = zip(sizes, *(vector.split(list(sizes.values())) for vector in (mean, *before, *after)), strict=True)
+    parts = zip(sizes, *(torch.split(vector, list(sizes.values())) for vector in (mean, *before, *after)), strict=True)
     wrong = {name: own for name, right, *own in parts if not are_near(own[size:], [right] * size)}
     return Means(
         what,

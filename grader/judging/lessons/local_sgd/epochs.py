@@ -158,7 +158,7 @@ GRADIENTS = Table[WrongGradient](
         "gradients_summed",
         "You sum the gradients over the ranks. In local SGD gradients stay on their rank: look for an all_reduce of "
         "them.",
-        shown_by=lambda wrong: compare(wrong.seen, sum(wrong.own)).is_equal,
+        shown_by=lambda wrong: compare(wrong.seen, len(wrong.own) * mean_of(wrong.own)).is_equal,
         measured="the sum of the ranks' gradients",
     ),
     Misconception(

@@ -18,11 +18,6 @@ ROUNDING = 1e-6
 RELATIVE_TOLERANCE = 1e-3
 
 
-def averages_of(case: EpochCase) -> list[int]:
-    """Return after which updates the ranks average; the last update is one of them."""
-    return sorted({*range(case.every, case.updates + 1, case.every), case.updates})
-
-
 class Call(NamedTuple):
     """One collective of a rank: its name, its bytes, and the forwards and updates before it."""
 

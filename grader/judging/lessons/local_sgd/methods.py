@@ -268,6 +268,6 @@ TABLE = ReferenceTable(
         variants=[_answers(NOTHING, "method_of(case) == PARAMETERS")],
     ),
     hard_coded(method_cases),
-    run=lambda method_of, case: method_of(case),
+    run=lambda answer_of, case: answer_of(case),
     cases=method_cases,
 )
