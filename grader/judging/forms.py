@@ -48,9 +48,9 @@ def judge_models(forwards: int, facts: Facts, calls: Facts, *, is_in_trainer: bo
 
 
 def name_form(verdict: Verdict, form: str, look_at: Mapping[str, str]) -> Verdict:
-    """Add the form to the code of a verdict on a loop, and replace the diagnosis where that form hides the cause."""
+    """Add the form to the code and the diagnosis of a loop; replace the diagnosis where the form hides the cause."""
     code = f"{form}_{verdict.code}"
-    return replace(verdict, code=code, look_at=look_at.get(code, verdict.look_at))
+    return replace(verdict, code=code, look_at=look_at.get(code) or f"{verdict.look_at} (In the {form} form.)")
 
 
 def count(number: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Observations of lesson 02: gradient accumulation."""
+"""Checks of lesson 02: gradient accumulation."""
 
 from __future__ import annotations
 
@@ -96,7 +96,12 @@ def check_token_peak(accumulate_token_gradients: Callable[..., Any], seed: int) 
     except ValueError as error:
         if "more memory" not in str(error):
             raise
-        fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
+        fail(
+            "memory_kept",
+            "no tensor kept after the call",
+            str(error),
+            "You keep tensors that outlive your function. Look for globals, attributes and retain_graph.",
+        )
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
@@ -135,7 +140,7 @@ def _guarded_forecast(case: FitCase) -> Callable[[int], int]:
                 "size_out_of_range",
                 f"a forecast for 1 to {case.batch} rows",
                 f"a forecast for {micro_batch} rows",
-                "where your search starts and where it ends",
+                "You ask for a size that no micro-batch has. Look at where your search starts and ends.",
             )
         return case.peak_bytes(micro_batch)
 
