@@ -13,11 +13,6 @@ from torch import Tensor
 from grader.judging.lessons.gradient_accumulation.forms import judge_accelerate_form, judge_trainer_form
 from grader.judging.lessons.gradient_accumulation.loops import judge_stream_updates
 from grader.judging.lessons.gradient_accumulation.micro_batch_size import TABLE, fitting, judge_largest_micro_batch
-    MISTAKES,
-    divisors,
-    fitting,
-    judge_largest_micro_batch,
-)
 from grader.judging.proof import prove
 from grader.judging.vectors import gradient_at
 from grader.lessons.gradient_accumulation.forms import FormsCase, forms_cases
@@ -64,9 +59,10 @@ def test_a_size_where_nothing_fits_has_a_name_of_its_own(seed: int) -> None:
 
 
 def test_sizes_that_no_misconception_explains_are_unrecognised() -> None:
-    second_smallest = [min(size for size in range(2, case.batch + 1) if case.batch % size == 0) for case in fit_cases(0)]
-    observation = Observation({"chosen": second_smallest, "reasons": ["nothing fits"]})
-    assert judge_largest_micro_batch(observation, 0).code == UNRECOGNISED
+    def second_smallest(case: FitCase) -> int:
+        return min(size for size in range(2, case.batch + 1) if case.batch % size == 0)
+
+    assert judge_largest_micro_batch(observe_sizes(second_smallest, 0), 0).code == UNRECOGNISED
 
 
 def test_a_size_that_does_not_divide_the_batch_is_reported_with_its_number() -> None:

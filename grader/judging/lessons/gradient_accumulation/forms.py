@@ -26,12 +26,12 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_gradient_divided_twice": "You divide the loss yourself, and accelerator.backward divides by k again.",
     "accelerate_update_every_micro_batch": "You update after every micro-batch. "
     "Only a prepared optimizer waits for its group: pass it to accelerator.prepare.",
-    "accelerate_last_group_lost": "You leave out the last group. A prepared loader shows accumulate where the epoch ends: "
-    "pass it to accelerator.prepare.",
+    "accelerate_last_group_lost": "You leave out the last group. "
+    "A prepared loader shows accumulate where the epoch ends: pass it to accelerator.prepare.",
     "accelerate_cleared_within_group": "You clear the gradients after every micro-batch. "
     "Call zero_grad() of the prepared optimizer, which waits for the end of a group.",
-    "accelerate_last_group_updates_each_time": "You read ahead, so accumulate learns too early that the epoch has ended. "
-    "Read one micro-batch at a time.",
+    "accelerate_last_group_updates_each_time": "You read ahead, so accumulate learns too early that the epoch "
+    "has ended. Read one micro-batch at a time.",
     "trainer_gradient_not_averaged": "You leave the gradients undivided. "
     "Set accepts_loss_kwargs = False on this model, before Trainer(...).",
     "trainer_gradient_divided_twice": "You divide the loss, and the Trainer divides again where accepts_loss_kwargs is "
