@@ -29,7 +29,7 @@ from grader.classroom.sandbox import choice
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
 from grader.classroom.servers import kernel_server
 
-for name in ("hostile_tampering", "hostile_files", "hostile_unreadable"):  # each registers its cases
+for name in ("hostile_tampering", "hostile_files", "hostile_unreadable", "hostile_answers"):  # each registers its cases
     importlib.import_module(name)
 
 pytestmark = [
