@@ -101,7 +101,7 @@ def keys_of(value: Any) -> set[Key]:
 
 
 def _reached_from(frame: types.FrameType | None) -> Iterator[tuple[str, Any]]:
-    """Yield all that lies on a short path from the frames that are running, the closest first."""
+    """Yield all that is on a short path from the frames that are running, the closest first."""
     while frame is not None and frame.f_code.co_name != LAST_FRAME:
         for name, value in list(frame.f_locals.items()):
             yield from _reached(f"{frame.f_code.co_qualname}: {name}", value, DEPTH)

@@ -29,7 +29,7 @@ from grader.classroom.running import sandbox_choice as choice
 from grader.classroom.running.fork_client import kernel_server
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
 
-for name in ("hostile_tampering", "hostile_files", "hostile_unreadable"):  # each registers its cases
+for name in ("hostile_tampering", "hostile_files", "hostile_unreadable", "hostile_answers"):  # each registers its cases
     importlib.import_module(name)
 
 pytestmark = [
