@@ -13,7 +13,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from grader.judging.lessons.data_parallel.call_mistakes import closed_when_full
+from grader.judging.lessons.data_parallel.calls import all_reduces_of
 from grader.lessons.data_parallel import rank_failures
 from grader.lessons.data_parallel.agreement_records import salt_hash, varying_bits
 from grader.lessons.data_parallel.checks import check_synchronised_gradients
@@ -55,7 +55,7 @@ def wait_alone(rank):
         if rank == 0:
             dist.all_reduce(torch.ones(1))
         else:
-            time.sleep(0.5)  # of two waits that end in one moment, either may be told
+            time.sleep(0.5)  # of two waits that end at once, either may be reported
 
 def refuse(model):
     raise ValueError("a bad model")
@@ -82,13 +82,13 @@ def _no_process_stays() -> Any:
 
 
 def test_buckets_close_as_the_judge_says(cell) -> None:
-    sizes = [4 * outputs * inputs for outputs, inputs in SHAPES]
+    parameters = [torch.empty(shape, requires_grad=True) for shape in SHAPES]
     events = launch_ranks(cell["run_buckets"], 2, {}).traffic[0].events
     calls = iter([byte_count for kind, _, byte_count in events if kind == "all_reduce"])
     for limit_bytes in LIMITS:
         first, *later = iter(calls.__next__, 4)  # the all-reduce of 4 bytes ends a model
-        assert first == sum(later) == sum(sizes)
-        assert len(later) == closed_when_full(sizes[::-1], limit_bytes)
+        assert first == sum(later)
+        assert {"all-reduces": len(later), "bytes": sum(later)} == all_reduces_of(parameters, limit_bytes, 1, "nowhere")
 
 
 def test_an_all_reduce_that_nobody_waits_for_changes_nothing(cell) -> None:
@@ -99,7 +99,7 @@ def test_collectives_belong_to_the_model_that_was_called_last(cell) -> None:
     assert launch_ranks(cell["train_two"], 2, {}).returned == [[["all_reduce"], []]] * 2
 
 
-def test_a_rank_that_waits_alone_is_told_with_its_line(cell) -> None:
+def test_a_rank_that_waits_alone_is_named_with_its_line(cell) -> None:
     with pytest.raises(RankError) as caught:
         launch_ranks(cell["wait_alone"], 2, {})
     first = caught.value.failures[0]
@@ -124,7 +124,7 @@ def test_bits_that_vary_are_counted_in_the_widest_collective() -> None:
     assert varying_bits([[b"ab"], [b"ab", b"c"]]) == varying_bits([[], []]) == varying_bits([]) == 0
 
 
-def test_an_exception_in_a_rank_is_told_in_three_lines(cell) -> None:
+def test_an_exception_in_a_rank_fails_the_check(cell) -> None:
     with pytest.raises(AssertionError) as caught:
         check_synchronised_gradients(cell["refuse"])
     assert caught.value.code == "raised_value_error" and "a bad model" in caught.value.measured

@@ -1,4 +1,4 @@
-"""The cases of lesson 16 hold what its checks rely on, and its numbers are what they are said to be."""
+"""The cases of lesson 16 hold what its checks rely on."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from grader.judging.lessons.local_sgd.epochs import first_weights, own_gradients
-from grader.judging.lessons.local_sgd.evidence import averages_of
-from grader.judging.lessons.local_sgd.methods import method_of
-from grader.judging.lessons.local_sgd.movements import Stepper
-from grader.judging.lessons.local_sgd.synchronisations import is_equal, synchronisations, updates
+from grader.judging.lessons.local_sgd.evidence import Epoch
+from grader.judging.lessons.local_sgd.synchronisations import TABLE
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
-from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, SGD, EpochCase, accelerated_cases, epoch_cases
+from grader.lessons.local_sgd.epochs import MOMENTUM, SGD, epoch_cases
 from grader.lessons.local_sgd.methods import (
     LAST_BITS,
     LAST_SHARED,
@@ -52,63 +49,38 @@ def test_settings_of_an_average_hold_its_traps(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_epochs_end_with_and_without_a_final_average(seed: int) -> None:
-    first, whole, each, short, single = epoch_cases(seed)
-    assert first.updates % first.every and not whole.updates % whole.every
-    assert each.every == 1 and short.micro_batches % short.k and single.updates < single.every
-    for case in (first, whole):
+    first, whole, each, short, single = (Epoch(case, []) for case in epoch_cases(seed))
+    assert first.updates % first.case.every and not whole.updates % whole.case.every
+    assert each.case.every == 1 and short.case.micro_batches % short.case.k and single.updates < single.case.every
+    for epoch in (first, whole):
+        case = epoch.case
         counted = {-(-micro // case.k) for micro in range(case.every, case.micro_batches + 1, case.every)}
-        assert counted != set(averages_of(case))
-    at_updates = {number for number, end in enumerate(whole.boundaries, start=1) if end % whole.every == 0}
-    assert at_updates != set(averages_of(whole))
-    assert first.k != first.world_size and first.micro_batches % first.k and first.micro_batches % first.every
-    assert not short.updates % short.every and not single.micro_batches % single.every
-    for case in (*epoch_cases(seed), *accelerated_cases(seed)):
-        assert averages_of(case)[-1] == case.updates == len(case.boundaries)
+        assert counted != set(epoch.averages)
+    assert first.case.k != first.case.world_size and first.case.micro_batches % first.case.k
+    assert not short.updates % short.case.every and not single.case.micro_batches % single.case.every
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_runs_to_predict_hold_every_trap(seed: int) -> None:
-    cases = synchronisations_cases(seed)
-    assert any(updates(case) % case.every for case in cases) and any(not updates(case) % case.every for case in cases)
-    assert any(updates(case) == 1 < case.every and is_equal(case) for case in cases)
-    assert any(updates(case) == 1 and not is_equal(case) for case in cases)
-    shares = {case.micro_batches % case.k / case.k for case in cases if case.every == 1}
+    runs = [
+        (case, -(-case.micro_batches // case.k), TABLE.truths(seed)[number])
+        for number, case in enumerate(synchronisations_cases(seed))
+    ]
+    assert {bool(updates % case.every) for case, updates, _ in runs} == {False, True}
+    assert {truth["is_equal"] for case, updates, truth in runs if updates == 1 < case.every} == {False, True}
+    shares = {case.micro_batches % case.k / case.k for case, _, _ in runs if case.every == 1}
     assert any(0 < share < 0.5 for share in shares) and any(share > 0.5 for share in shares)
-    late = [case for case in cases if synchronisations(case) == 1 < updates(case)]
-    assert {case.optimizer for case in late} == {SGD, MOMENTUM}
-    assert {case.optimizer for case in cases if case.every == 1} == {case.optimizer for case in cases}
+    assert {case.optimizer for case, updates, truth in runs if truth["averages"] == 1 < updates} == {SGD, MOMENTUM}
+    assert {case.optimizer for case, _, _ in runs if case.every == 1} == {case.optimizer for case, _, _ in runs}
 
 
 def test_every_kind_of_training_is_there_in_an_order_of_the_seed() -> None:
     orders = {
-        tuple((method_of(case), case.every, case.driver, case.difference, case.is_kept) for case in method_cases(seed))
+        tuple((case.method, case.every, case.driver, case.difference, case.is_kept) for case in method_cases(seed))
         for seed in range(6)
     }
     assert len(orders) > 3
     assert len({frozenset(order) for order in orders}) == 1
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(("optimizer", "is_equal"), [(SGD, True), (MOMENTUM, True), (ADAMW, False)])
-def test_averaging_after_each_update_is_data_parallel_where_the_step_is_linear(
-    seed: int, optimizer: str, is_equal: bool
-) -> None:
-    case = EpochCase(3, 8, 2, 1, optimizer, False, 4, 5, seed)
-    local, together, start = _train(case, is_local=True), _train(case, is_local=False), first_weights(case)
-    share = float(torch.linalg.vector_norm(local - together) / torch.linalg.vector_norm(together - start))
-    assert share < 1e-5 if is_equal else share > 0.05
-
-
-def _train(case: EpochCase, *, is_local: bool) -> torch.Tensor:
-    """Train simulated ranks, and average their weights or their gradients at each update."""
-    steppers, weights = [Stepper(case) for _ in range(case.world_size)], [first_weights(case)] * case.world_size
-    for update in range(case.updates):
-        gradients = own_gradients(case, weights, update)
-        if not is_local:
-            gradients = [torch.stack(gradients).mean(dim=0)] * case.world_size
-        weights = [one.step(*pair) for one, *pair in zip(steppers, weights, gradients, strict=True)]
-        weights = [torch.stack(weights).mean(dim=0)] * case.world_size
-    return weights[0]
 
 
 def test_a_sum_of_three_equal_weights_over_three_may_round() -> None:
@@ -120,7 +92,7 @@ def test_a_sum_of_three_equal_weights_over_three_may_round() -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_running_statistics_differ_where_parameters_are_averaged(seed: int) -> None:
     cases = [case for case in method_cases(seed) if case.is_normalised]
-    assert {case.world_size for case in cases} == {2, 3} and {method_of(case) for case in cases} == {PARAMETERS}
+    assert {case.world_size for case in cases} == {2, 3} and {case.method for case in cases} == {PARAMETERS}
     for case in cases:
         models = [case.make_model() for _ in range(2)]
         for rank, model in enumerate(models):
@@ -131,7 +103,7 @@ def test_running_statistics_differ_where_parameters_are_averaged(seed: int) -> N
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ranks_that_never_talk_differ_in_their_last_bits_only(seed: int) -> None:
-    case = next(case for case in method_cases(seed) if (method_of(case), case.difference) == (NOTHING, LAST_BITS))
+    case = next(case for case in method_cases(seed) if (case.method, case.difference) == (NOTHING, LAST_BITS))
     first, second = (_trained_alone(case, rank) for rank in range(2))
     assert not torch.equal(first, second) and torch.allclose(first, second)
 

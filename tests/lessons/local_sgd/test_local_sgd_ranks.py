@@ -69,7 +69,7 @@ def _no_process_stays() -> Any:
     end_server()
 
 
-def test_collectives_stand_between_forwards_and_updates(cell) -> None:
+def test_collectives_are_placed_between_forwards_and_updates(cell) -> None:
     for report in launch_ranks(cell["place_calls"], 2, {}).returned:
         facts, tensors = report["facts"], report["tensors"]
         assert facts["calls"] == [["all_reduce", 8, 1, 0], ["all_reduce", 8, 2, 0], ["broadcast", 4, 2, 1]]
@@ -90,14 +90,14 @@ def test_a_decorated_average_passes(cell) -> None:
     check_averaged_parameters(cell["decorated"])
 
 
-def test_a_loop_that_does_nothing_is_told_so(cell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loop_that_does_nothing_is_named(cell, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(AssertionError) as caught:
         check_local_sgd_updates(cell["print_and_stop"])
     assert caught.value.code == "no_forward"
     assert "nothing is trained" not in capsys.readouterr().out
 
 
-def test_ranks_that_disagree_in_their_collectives_are_told_so() -> None:
+def test_ranks_that_disagree_in_their_collectives_are_named() -> None:
     measured = "rank 1: its process died of SIGABRT. Is there a distributed collective mismatch in your code?"
     failure = CheckFailed(Verdict("rank_died", "train_local_sgd to return", measured, "what ends a process"))
     with pytest.raises(AssertionError) as caught:

@@ -1,0 +1,73 @@
+"""What the judges of lesson 16 do with right, invalid and borderline evidence, and the numbers behind them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from local_sgd_runs import averaging_run, epoch_run, method_run, train
+
+from grader.judging.lessons.local_sgd.averaging import judge_averaged_bytes, judge_averaged_parameters
+from grader.judging.lessons.local_sgd.epochs import judge_local_sgd_updates
+from grader.judging.lessons.local_sgd.methods import judge_local_sgd_method
+from grader.judging.lessons.local_sgd.synchronisations import synchronise
+from grader.judging.lessons.local_sgd.traffic import judge_local_sgd_traffic
+from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, SGD, EpochCase
+from grader.observation import Observation
+
+SEEDS = (0, 20011)
+RUNS = {
+    judge_averaged_parameters: averaging_run,
+    judge_averaged_bytes: averaging_run,
+    judge_local_sgd_updates: epoch_run,
+    judge_local_sgd_traffic: epoch_run,
+    judge_local_sgd_method: method_run,
+}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("judge", RUNS)
+def test_right_runs_pass(seed: int, judge) -> None:
+    assert judge(RUNS[judge](seed), seed).is_passed
+
+
+@pytest.mark.parametrize("judge", RUNS)
+def test_reports_of_another_number_of_ranks_are_refused(judge) -> None:
+    with pytest.raises(ValueError, match="ranks reported"):
+        judge(Observation({"settings": [[] for _ in range(16)]}), 0)
+
+
+@pytest.mark.parametrize("judge", [judge_averaged_parameters, judge_local_sgd_updates])
+def test_missing_tensors_are_refused(judge) -> None:
+    with pytest.raises(LookupError):
+        judge(Observation(RUNS[judge](0).facts, {}), 0)
+
+
+@pytest.mark.parametrize(
+    ("judge", "name", "code"),
+    [
+        (judge_averaged_parameters, "0.1.trained", "some_ranks_only"),
+        (judge_local_sgd_updates, "0.1.gradient.0", "gradient_not_finite"),
+    ],
+)
+def test_nan_does_not_pass(judge, name: str, code: str) -> None:
+    run = RUNS[judge](0)
+    tensors = {**run.tensors, name: torch.full_like(run.tensors[name], float("nan"))}
+    assert judge(Observation(run.facts, tensors), 0).code == code
+
+
+@pytest.mark.parametrize("judge", [judge_averaged_bytes, judge_local_sgd_traffic])
+def test_a_barrier_is_named(judge) -> None:
+    assert judge(RUNS[judge](0, barriers=2), 0).code == "barrier"
+
+
+@pytest.mark.parametrize("every", [1, 2])
+@pytest.mark.parametrize("optimizer", [SGD, MOMENTUM, ADAMW])
+def test_predicted_equality_holds_in_simulated_ranks(optimizer: str, every: int) -> None:
+    case = EpochCase(3, 7, 2, every, optimizer, False, 4, 5, 1)
+    (start, *_, local), _ = train(case)
+    (*_, together), _ = train(replace(case, every=1), is_local=False)
+    share = float(torch.linalg.vector_norm(local[0] - together[0]) / torch.linalg.vector_norm(together[0] - start[0]))
+    is_equal = synchronise(case.micro_batches, case.k, every, optimizer)["is_equal"]
+    assert share < 1e-5 if is_equal else share > 1e-3
