@@ -55,7 +55,7 @@ def faults_cases(seed: int) -> tuple[FaultsCase, ...]:
 
 
 class _Checkpoint(torch.autograd.Function):
-    """Runs a block without a graph and again in backward, but for the faults."""
+    """Runs a block without a graph and again in backward, except for the faults."""
 
     @staticmethod
     def forward(ctx: Any, faults: frozenset[str], block: nn.Module, inputs: Tensor, needs_gradient: Tensor) -> Tensor:

@@ -119,6 +119,7 @@ def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
 # -     return total
 # +     return total / world_size
 
+
 # %% answer="step_for_power" code="names_itself"
 # Source: the number of the round taken for the distance
 # Partner 0 away: the rank itself.
@@ -191,6 +192,7 @@ def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
 #           send(total, rank ^ distance)
 # -         total += receive(rank ^ distance)
 # +         total += received
+
 
 # %% answer="refused_too_late" code="refused_too_late"
 # Source: the given line moved to the end

@@ -96,6 +96,7 @@ def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
 # -     for step in range(world_size - 1):
 # +     for step in range(world_size):
 
+
 # %% answer="list_replaced" code="others_chunks_not_put_in"
 # Source: a list of views whose entries are replaced
 # The finished chunks go into the list, and the tensor that is returned never sees them.

@@ -111,6 +111,7 @@ def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tu
 # -     return rounds[algorithm], tensors[algorithm] * tensor_bytes
 # +     return tensors[algorithm] * tensor_bytes, rounds[algorithm]
 
+
 # %% answer="tree_logarithm" code="tree_logarithm_not_rounded"
 # Source: rounds that are no whole numbers
 def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tuple[int, float]:

@@ -79,6 +79,7 @@ def reduce_scatter_ring(tensor, rank: int, world_size: int, send, receive):
 # -     for step in range(world_size - 1):
 # +     for step in range(world_size):
 
+
 # %% answer="neighbours_chunk" code="neighbours_chunk"
 # Source: the first half of the ring as it is
 # Rank r ends with chunk r + 1.
