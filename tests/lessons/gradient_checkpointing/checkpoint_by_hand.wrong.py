@@ -7,6 +7,7 @@ def checkpoint_by_hand(block, inputs):
 
 # %% edit="hard_coded" code="raised_value_error" seed=20011
 # Source: the block of the visible case, which has four trainable parameters
+# Because: it unpacks the gradients of one shape of block, and Python counts the others.
 # Gradients of four parameters are returned, whatever the block has.
 #   class CheckpointFunction(torch.autograd.Function):
 # -     """Runs a block in forward, and again in backward."""
@@ -43,19 +44,6 @@ def checkpoint_by_hand(block, inputs):
 # torch's checkpoint does the work.
 def checkpoint_by_hand(block, inputs):
     return checkpoint(block, inputs, use_reentrant=False)
-
-
-# %% edit="output_gradient_as_argument" code="block_given_too_much"
-# Source: the published checkpoint, which hands grad_output to the function
-# The block is called with the gradient of the output as a second input.
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           inputs = saved.detach().requires_grad_(saved.requires_grad)  # cut off from the graph before it
-# -         with torch.enable_grad(), random_state(ctx.state):
-# -             outputs = ctx.block(inputs)
-# +         with torch.enable_grad():
-# +             outputs = ctx.block(inputs, output_gradient)
 
 
 # %% answer="first_block_plain" code="first_block_run_plainly"
@@ -111,18 +99,6 @@ def checkpoint_by_hand(block, inputs):
     return CheckpointFunction.apply(block, inputs, *trainable(block))
 
 
-# %% edit="counted_twice" code="gradient_counted_twice"
-# Source: a mixture of both ways to give gradients
-# Gradients are added to .grad, and returned as well.
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
-# -         gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-# +         gradients = torch.autograd.grad(outputs, tensors, output_gradient, retain_graph=True)
-# +         torch.autograd.backward(outputs, output_gradient, inputs=trainable(ctx.block))
-
-
 # %% answer="frozen_parameters_asked" code="gradient_of_fixed_tensor"
 # Source: a likely slip: all parameters are asked for
 class CheckpointFunction(torch.autograd.Function):
@@ -148,16 +124,6 @@ def checkpoint_by_hand(block, inputs):
     return CheckpointFunction.apply(block, inputs, *block.parameters())
 
 
-# %% edit="gradient_scaled" code="gradient_scaled"
-# Source: a likely slip: the mean over the rows is taken once more
-# Every gradient is divided by the number of rows.
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
-# -         gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-# +         gradients = torch.autograd.grad(outputs, tensors, output_gradient / len(inputs))
-
 # %% edit="parameters_first" code="gradients_in_another_order"
 # Source: a likely slip: the input is put at the end of the list
 # Gradients are returned in another order than the arguments of apply.
@@ -167,59 +133,6 @@ def checkpoint_by_hand(block, inputs):
 #               outputs = ctx.block(inputs)
 # -         tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
 # +         tensors = [*trainable(ctx.block), inputs] if inputs.requires_grad else trainable(ctx.block)
-
-# %% edit="one_value_too_few" code="gradients_miscounted"
-# Source: a likely slip: the block is an argument of apply as well
-# None for the block is forgotten.
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-# -         return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
-# +         return gradients
-
-# %% edit="graph_in_first_run" code="graph_made_in_forward"
-# Source: a likely slip: enable_grad in both directions
-# The first run makes a graph that is kept and not used.
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           ctx.save_for_backward(inputs)
-# -         return block(inputs)
-# +         with torch.enable_grad():
-# +             ctx.outputs = block(inputs.detach())
-# +         return ctx.outputs.detach()
-
-
-# %% answer="input_overwritten" code="input_changed_in_place"
-# Source: a likely slip: memory is saved by writing into the saved input
-# The saved input is changed in place by the first run.
-class CheckpointFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, block, inputs, *parameters):
-        ctx.block, ctx.state = block, read_random_state()
-        outputs = block(inputs)
-        if inputs.is_floating_point():
-            ctx.save_for_backward(inputs)
-            inputs.zero_()
-        else:
-            ctx.save_for_backward(inputs)
-        return outputs
-
-    @staticmethod
-    def backward(ctx, output_gradient):
-        (saved,) = ctx.saved_tensors
-        inputs = saved.detach().requires_grad_(saved.requires_grad)
-        with torch.enable_grad(), random_state(ctx.state):
-            outputs = ctx.block(inputs)
-        tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
-        gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-        return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
-
-
-def checkpoint_by_hand(block, inputs):
-    return CheckpointFunction.apply(block, inputs, *trainable(block))
-
 
 # %% edit="input_gradient_dropped" code="input_gradient_missing"
 # Source: a likely slip: only the parameters are thought of
@@ -248,19 +161,6 @@ def checkpoint_by_hand(block, inputs):
 #           gradients = torch.autograd.grad(outputs, tensors, output_gradient)
 # -         return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
 # +         return None, *gradients
-
-# %% edit="graphs_collected" code="memory_kept"
-# Source: a likely slip: results are kept to look at them
-# Every second run is kept in a list.
-# + second_runs = []
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#               outputs = ctx.block(inputs)
-# +         second_runs.append(outputs)
-#           tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
-# -         gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-# +         gradients = torch.autograd.grad(outputs, tensors, output_gradient, retain_graph=True)
 
 # %% edit="output_gradient_left_out" code="output_gradient_ignored"
 # Source: a likely slip: torch.autograd.grad of a sum
@@ -327,7 +227,7 @@ def checkpoint_by_hand(block, inputs):
 # -         with torch.enable_grad(), random_state(ctx.state):
 # +         with torch.enable_grad():
 
-# %% edit="one_run_for_each_gradient" code="recomputed_too_often"
+# %% edit="one_run_for_each_gradient" code="run_too_often"
 # Source: a likely slip: a second run for the input, and a third for the parameters
 # The block runs again for each kind of gradient.
 #   class CheckpointFunction(torch.autograd.Function):
@@ -352,44 +252,7 @@ def checkpoint_by_hand(block, inputs):
 # +         with random_state(ctx.state):
 
 
-# %% answer="output_forgotten" code="returned_none"
-# Source: a likely slip: the last line without return
-# Nothing is returned.
-class CheckpointFunction(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, block, inputs, *parameters):
-        ctx.block, ctx.state = block, read_random_state()
-        ctx.save_for_backward(inputs)
-        return block(inputs)
-
-    @staticmethod
-    def backward(ctx, output_gradient):
-        (saved,) = ctx.saved_tensors
-        inputs = saved.detach().requires_grad_(saved.requires_grad)
-        with torch.enable_grad(), random_state(ctx.state):
-            outputs = ctx.block(inputs)
-        tensors = [inputs, *trainable(ctx.block)] if inputs.requires_grad else trainable(ctx.block)
-        gradients = torch.autograd.grad(outputs, tensors, output_gradient)
-        return (None, *gradients) if inputs.requires_grad else (None, None, *gradients)
-
-
-def checkpoint_by_hand(block, inputs):
-    CheckpointFunction.apply(block, inputs, *trainable(block))
-
-
-# %% edit="eval_mode_for_equal_masks" code="run_in_eval_mode"
-# Source: forum advice: switch dropout off to make both runs equal
-#   class CheckpointFunction(torch.autograd.Function):
-# -     """Runs a block in forward, and again in backward."""
-# ...
-#           inputs = saved.detach().requires_grad_(saved.requires_grad)  # cut off from the graph before it
-# +         ctx.block.eval()
-#           with torch.enable_grad(), random_state(ctx.state):
-#               outputs = ctx.block(inputs)
-# +         ctx.block.train()
-
-
-# %% answer="tokens_plain" code="tokens_run_plainly"
+# %% answer="tokens_plain" code="first_block_run_plainly"
 # Source: a likely slip: tokens raise an error in requires_grad_, so they are kept away
 # A block that is given tokens runs plainly.
 class CheckpointFunction(torch.autograd.Function):

@@ -230,6 +230,7 @@ def find_faults(checkpoint):
 
 # %% answer="stops_without_graph" code="raised_runtime_error"
 # Source: a likely slip: backward is called whatever the output is
+# Because: find_faults itself calls backward, and torch's error says that there is no graph.
 def find_faults(checkpoint):
     block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5))
     runs, gradients = [], []
@@ -327,31 +328,6 @@ def find_faults(checkpoint):
     if not checkpoint(block, torch.ones(16, 8)).requires_grad:
         faults.add("input_without_gradient")
     return faults
-
-
-# %% answer="printed" code="returned_none"
-# Source: a likely slip: print in place of return
-def find_faults(checkpoint):
-    block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5))
-    runs, gradients = [], []
-    block.register_forward_pre_hook(lambda *_: runs.append(1))
-    for run in (block, lambda inputs: checkpoint(block, inputs)):
-        inputs = torch.ones(16, 8, requires_grad=True)
-        block.zero_grad()
-        runs.clear()
-        torch.manual_seed(0)
-        run(inputs).sum().backward()
-        gradients.append(inputs.grad)
-    faults = set()
-    if block[0].weight.grad is None:
-        faults.add("parameter_gradients")
-    if not torch.equal(*gradients):
-        faults.add("random_state")
-    if len(runs) < 2:
-        faults.add("no_recompute")
-    if not checkpoint(block, torch.ones(16, 8)).requires_grad:
-        faults.add("input_without_gradient")
-    print(faults)
 
 
 # %% answer="other_names" code="unknown_name"

@@ -38,13 +38,6 @@ def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_byt
     return always + blocks * boundary_bytes + k * (boundary_bytes + interior_bytes)
 
 
-# %% answer="every_interior_kept" code="every_interior_kept"
-# Source: a likely slip: a checkpoint is taken to free boundaries alone
-# The interiors of all blocks are counted.
-def predict_segment_peak(parameter_bytes, boundary_bytes, interior_bytes, blocks, k):
-    return parameter_bytes + (blocks // k + k + 2) * boundary_bytes + blocks * interior_bytes
-
-
 # %% answer="all_segments_at_once" code="every_segment_recomputed_at_once"
 # Source: a likely slip: backward is taken to begin with a second forward of everything
 def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
@@ -57,13 +50,6 @@ def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_byt
 def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
     always = parameter_bytes + 2 * boundary_bytes
     return always + blocks * (boundary_bytes + interior_bytes) // k
-
-
-# %% answer="gradients_added" code="gradients_added"
-# Source: lesson 01, where gradients are as large as the parameters
-# Gradients are counted, which the exercise leaves out.
-def predict_segment_peak(parameter_bytes, boundary_bytes, interior_bytes, blocks, k):
-    return 2 * parameter_bytes + (blocks // k + k + 2) * boundary_bytes + k * interior_bytes
 
 
 # %% answer="inputs_forgotten" code="inputs_forgotten"
@@ -94,14 +80,6 @@ def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_byt
 def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
     always = parameter_bytes + 2 * boundary_bytes
     return always + max(blocks // k * boundary_bytes, k * (boundary_bytes + interior_bytes))
-
-
-# %% answer="mebibytes" code="mebibytes_for_bytes"
-# Source: the lesson's figures, which are in MiB
-# The right peak in the wrong unit.
-def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
-    always = parameter_bytes + 2 * boundary_bytes
-    return (always + blocks // k * boundary_bytes + k * (boundary_bytes + interior_bytes)) // MIB
 
 
 # %% answer="one_block_recomputed" code="one_block_recomputed"
@@ -139,11 +117,3 @@ def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_byt
 def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
     always = parameter_bytes + 2 * boundary_bytes
     return always + blocks // k * boundary_bytes
-
-
-# %% answer="printed" code="returned_none"
-# Source: a likely slip: print in place of return
-# The peak is printed, and nothing is returned.
-def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
-    always = parameter_bytes + 2 * boundary_bytes
-    print(always + blocks // k * boundary_bytes + k * (boundary_bytes + interior_bytes))

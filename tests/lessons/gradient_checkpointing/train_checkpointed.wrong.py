@@ -32,12 +32,6 @@
 # -     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.AdamW(accelerate_model.parameters(), lr=learning_rate)
 
-# %% edit="never_cleared" code="accelerate_gradient_not_cleared"
-# Source: a likely slip: zero_grad is forgotten
-# Gradients of earlier updates are added.
-#           optimizer.step()
-# -         optimizer.zero_grad()
-
 # %% edit="accelerate_gradient_doubled" code="accelerate_gradient_scaled"
 # Source: a likely slip: the loss is doubled because each layer runs twice
 #       for batch in loader:
