@@ -33,8 +33,8 @@ def grade_ours(room: Path, lesson: str, jobs: int, *options: str) -> dict[str, A
     import nbformat
 
     from grader.__main__ import main
-    from grader.classroom.configuration import read_configuration
-    from grader.classroom.steps import RunCells
+    from grader.classroom.base.configuration import read_configuration
+    from grader.classroom.gradebook.steps import RunCells
 
     nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
     nothing.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}

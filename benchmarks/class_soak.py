@@ -113,7 +113,7 @@ def grade(room: Path, jobs: int, temporary: Path, at: set[int], *, kill_at: int 
 def take_sample(pid: int, rows: int) -> Sample:
     """Look at the head of the grading and at its fork servers."""
     head = psutil.Process(pid)
-    servers = [child for child in head.children() if "grader.classroom.fork_server" in child.cmdline()]
+    servers = [child for child in head.children() if "grader.classroom.running.fork_server" in child.cmdline()]
     server_bytes = sum(server.memory_info().rss for server in servers)
     descriptors = head.num_fds() + sum(server.num_fds() for server in servers)
     return Sample(rows, head.memory_info().rss, server_bytes, descriptors)

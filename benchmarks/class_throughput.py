@@ -45,7 +45,7 @@ END_COUNTING = "print('spent', sum(_spent) + sum(_os.times()[:4]))"
 
 def make_class(room: Path, lesson: str, count: int) -> dict[str, NotebookNode]:
     """Make a classroom of one lesson and hand in solved notebooks, each different; return them by student."""
-    from grader.classroom.folder import make_classroom
+    from grader.classroom.commands.folder import make_classroom
 
     make_light_classroom(room) if lesson == LESSON else make_classroom(room, [lesson])
     release, master = (
@@ -70,8 +70,8 @@ def _is_answer(cell: NotebookNode) -> bool:
 
 def cells_cpu_seconds(room: Path, lesson: str, notebook: NotebookNode) -> float:
     """Return c: the CPU of the cells and of the processes that they start, the median of three runs."""
-    from grader.classroom.configuration import read_configuration
-    from grader.classroom.steps import RunCells
+    from grader.classroom.base.configuration import read_configuration
+    from grader.classroom.gradebook.steps import RunCells
 
     counted = nbformat.from_dict(json.loads(json.dumps(notebook)))
     counted.cells.insert(0, nbformat.v4.new_code_cell(BEGIN_COUNTING))

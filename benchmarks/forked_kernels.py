@@ -1,4 +1,4 @@
-"""Seconds that one submission costs beside its cells, with kernels started anew and forked, measured in turns.
+"""Measure the seconds that one submission costs in addition to its cells, with started and forked kernels in turns.
 
 Run: python benchmarks/forked_kernels.py [ROUNDS]
 """
@@ -11,7 +11,7 @@ import time
 
 import nbformat
 
-from grader.classroom.jobs import Job, run_job
+from grader.classroom.jobs.job import Job, run_job
 from grader.units import format_seconds
 
 IMPORTS = "import torch, datasets\nfrom accelerate import Accelerator\nfrom transformers import Trainer"
@@ -43,8 +43,8 @@ def main() -> None:
     for _ in range(rounds):
         for is_forked, runs in seconds.items():
             runs.append(seconds_of_run(notebook, is_forked=is_forked))
-    forked, anew = (statistics.median(seconds[is_forked]) for is_forked in (True, False))
-    print(f"started anew {format_seconds(anew)}, forked {format_seconds(forked)}, ratio {anew / forked:.1f}")
+    forked, started = (statistics.median(seconds[is_forked]) for is_forked in (True, False))
+    print(f"started {format_seconds(started)}, forked {format_seconds(forked)}, ratio {started / forked:.1f}")
     print(f"once for a class: {format_seconds(first - forked)} to start the fork servers")
 
 

@@ -2,8 +2,8 @@
 
 There every tensor lives in the process's memory, the lesson's and those of its checks. So its peak, less what the
 libraries take, is more than the same tensors would take on a GPU: the lesson fits a device with that much memory,
-beside CUDA's own context and the allocator's reserve. The ranks of a lesson are processes of their own, on the CPU;
-what they hold together is asked ten times a second and added.
+in addition to CUDA's own context and the allocator's reserve. The ranks of a lesson are processes of their own, on the
+CPU; the sum of what they hold is read ten times a second.
 
 Run: python benchmarks/lesson_memory.py [LESSON ...]
 """

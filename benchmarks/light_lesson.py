@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from nbformat.notebooknode import NotebookNode
 
-from grader.classroom.folder import make_classroom
+from grader.classroom.commands.folder import make_classroom
 
 LESSON = "90_light"
 GIVEN = """\

@@ -3,8 +3,8 @@
 Run: python benchmarks/upstream_suites.py [--keep FOLDER]
 
 Each suite runs once for each provisioner, chosen by JUPYTER_DEFAULT_PROVISIONER_NAME. Exit status 0 if every test ends
-alike on both. What the tests need beside this environment is installed into a venv of its own, once, which finds
-everything else here. About ten minutes.
+alike on both. What else the tests need is installed once, into a venv of its own that finds everything else
+here. About ten minutes.
 """
 
 from __future__ import annotations

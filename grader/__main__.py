@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words of the command line; those of this process if left out.
 
     Returns:
-        The exit code. An error that knows its `exit_code` is told on stderr without a traceback.
+        The exit code. An error with an `exit_code` is printed on stderr without a traceback.
     """
     parsed = build_parser().parse_args(arguments)
     try:

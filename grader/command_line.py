@@ -1,4 +1,4 @@
-"""Numbers on the command line: refused before anything is done with them, and told."""
+"""Numbers on the command line, rejected with a message before anything uses them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def at_least_one(text: str) -> int:
     """Read a count or a limit: a whole number from 1 on."""
     if text.isascii() and text.isdigit() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
 
 
 def count(number: int, noun: str) -> str:
@@ -23,5 +23,5 @@ def port(text: str) -> int:
     """Read the number of a port."""
     number = at_least_one(text)
     if number > LAST_PORT:
-        raise argparse.ArgumentTypeError(f"{text} is no port: these end at {LAST_PORT}")
+        raise argparse.ArgumentTypeError(f"{text} is not a port: ports end at {LAST_PORT}")
     return number

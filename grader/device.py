@@ -1,4 +1,4 @@
-"""Which device and number format a lesson runs on."""
+"""Choose the device and the number format that a lesson runs on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of measurements. Every picture is followed by its numbers as text."""
+"""Draw measurements. Every picture is followed by its numbers as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Colours that colour-blind eyes tell apart (Okabe and Ito), each with a hatch of its own.
+# Colours that colour-blind readers can distinguish (Okabe and Ito), each with a hatch of its own.
 STYLES = {
     "parameter": ("parameters", "#0072B2", ""),
     "optimizer_state": ("optimizer state", "#56B4E9", "//"),
@@ -56,7 +56,7 @@ def draw_bars(peaks: Mapping[str, PeakMemory], *, title: str) -> None:
 
 
 def draw_timelines(peaks: Mapping[str, PeakMemory], *, title: str) -> None:
-    """Show what is held over one call, by kind, one panel for each measurement, and print where the peak lies.
+    """Show what is held over one call, by kind, one panel for each measurement, and print where the peak is.
 
     Args:
         peaks: Measurements or forecasts by name. On CUDA a measurement keeps no timeline: its bars are drawn instead.
@@ -124,13 +124,13 @@ def draw_curves(
     """Show curves over one axis and print the numbers.
 
     Args:
-        positions: Where the points lie on the horizontal axis; shown at equal distances.
+        positions: Where the points are on the horizontal axis; shown at equal distances.
         curves: Values by name, as long as `positions`.
         title: What is shown.
         x_label: Name of the horizontal axis, with its unit.
         y_label: Name of the vertical axis, with its unit.
         names: What is written at the positions; the numbers themselves where there are none.
-        marks: A text for some of the positions, by their place in `positions`; a line stands there.
+        marks: A text for some of the positions, by their place in `positions`; a line is drawn there.
     """
     width_inches = 10.0 if names else 8.0  # words need more room than numbers
     names = list(names) or [f"{position:g}" for position in positions]

@@ -1,4 +1,4 @@
-"""What was seen of a learner's answer, as data that can leave the process that saw it."""
+"""The record of a learner's answer, as data that can leave the process that made it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def decode_observation(text: str) -> Observation:
 
 
 def _parse(text: str, largest: int) -> Any:
-    """Parse JSON that neither repeats a key, nor holds a number that is none, nor more values than the caps allow."""
+    """Parse JSON that neither repeats a key, nor holds NaN or infinity, nor more values than the caps allow."""
     if len(text) > largest:
         raise ValueError(f"{len(text)} characters, more than {largest}")
     if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:  # before any of them is made
@@ -91,7 +91,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _finite(text: str) -> float:
@@ -130,7 +130,7 @@ def _require_plain_tensor(name: str, entry: Any) -> None:
     shape, offsets = entry["shape"], entry["data_offsets"]
     for numbers in (shape, offsets):
         if not isinstance(numbers, list) or not all(type(number) is int and number >= 0 for number in numbers):
-            raise ValueError(f"the tensor {name[:40]!r} has a shape or place that is none")
+            raise ValueError(f"the tensor {name[:40]!r} has an invalid shape or place")
     if entry["dtype"] not in ELEMENT_BYTES or len(shape) > MOST_DIMENSIONS or len(offsets) != 2:
         raise ValueError(f"the tensor {name[:40]!r} has a type or shape that no check writes")
     tensor_bytes = math.prod(shape) * ELEMENT_BYTES[entry["dtype"]]

@@ -203,7 +203,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.judging.lessons.adafactor.moments": ("check_factored_moment",),
     "grader.judging.lessons.adafactor.rates": ("check_adafactor_rates",),
-    "grader.judging.lessons.adafactor.updates": ("check_adafactor_steps",),
+    "grader.judging.lessons.adafactor.steps": ("check_adafactor_steps",),
     "grader.judging.lessons.adam_8bit.blocks": ("check_block_codes",),
     "grader.judging.lessons.adam_8bit.forms": (
         "check_eight_bit_accelerate",
@@ -212,7 +212,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.adam_8bit.job": ("check_lean_job",),
     "grader.judging.lessons.adam_8bit.state_size": ("check_eight_bit_state",),
     "grader.judging.lessons.adam_8bit.steps": ("check_eight_bit_steps",),
-    "grader.judging.lessons.adamw.adam": (
+    "grader.judging.lessons.adamw.steps": (
         "check_adam_updates",
         "check_adamw_steps",
     ),
@@ -224,17 +224,17 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_adamw_trainer_form",
     ),
     "grader.judging.lessons.adamw.state_size": ("check_state_bytes",),
-    "grader.judging.lessons.collectives.average": ("check_ring_average",),
     "grader.judging.lessons.collectives.butterfly": (
         "check_butterfly_rounds",
         "check_butterfly_sums",
     ),
     "grader.judging.lessons.collectives.costs": ("check_all_reduce_costs",),
     "grader.judging.lessons.collectives.ring": (
+        "check_ring_average",
+        "check_ring_shards",
         "check_ring_sums",
         "check_ring_traffic",
     ),
-    "grader.judging.lessons.collectives.shards": ("check_ring_shards",),
     "grader.judging.lessons.data_parallel.accumulation": ("check_data_parallel_updates",),
     "grader.judging.lessons.data_parallel.agreement": ("check_data_parallel_agreement",),
     "grader.judging.lessons.data_parallel.calls": ("check_data_parallel_calls",),

@@ -1,4 +1,4 @@
-"""Bytes and seconds as text. The one place that says what a MiB is."""
+"""Write bytes and seconds as text; define MiB and its neighbours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tells a learner that a long cell still runs, and for how long it has."""
+"""Show a learner that a long cell still runs, and for how long it has run."""
 
 from __future__ import annotations
 

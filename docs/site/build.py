@@ -33,7 +33,7 @@ BUILD = ROOT / "build" / "site"
 PAGES, RUNS, HTML = BUILD / "pages", BUILD / "runs", BUILD / "html"
 SIDE_BY_SIDE = 2  # lessons that run at once
 SOLVED_NOTE = "*What stands below an exercise was printed with its answer, which is folded.*"
-# Where a page of the repository stands on the site.
+# Where a page of the repository is on the site.
 MOVED = (
     (re.compile(r"\]\(course/(\w+)\.ipynb\)"), r"](lessons/\1.ipynb)"),
     (re.compile(r"\]\(docs/images/"), "](images/"),

@@ -50,7 +50,6 @@ from .source import SourceCell, read_cells
 WRONG, RIGHT = "wrong", "right"
 FOLDER = Path("tests/lessons")
 NOT_A_DIAGNOSIS = frozenset({"passed", "unsolved", "unrecognised"})
-NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -194,10 +193,10 @@ def _header_faults(cell: SourceCell, kind: str) -> Iterator[tuple[str, str]]:
     for key in sorted(set(cell.keys) - keys):
         yield f"unknown cell key '{key}'", f"Use {', '.join(sorted(keys))} only"
     names = [cell.keys[key] for key in ("answer", "edit") if key in cell.keys]
-    if cell.kind != "code" or len(names) != 1 or not NAME.fullmatch(str(names[0])):
+    if cell.kind != "code" or len(names) != 1 or not str(names[0]).isidentifier():
         yield "the cell is neither an edit nor an answer", 'Start it with # %% edit="name", or # %% answer="name"'
     code = cell.keys.get("code", "")
-    if kind == WRONG and (not NAME.fullmatch(str(code)) or code in NOT_A_DIAGNOSIS):
+    if kind == WRONG and (not str(code).isidentifier() or code in NOT_A_DIAGNOSIS):
         yield "the wrong answer declares no code", 'Add code="...", the misconception that the check must report'
     seed = cell.keys.get("seed", 0)
     if isinstance(seed, bool) or not isinstance(seed, int):

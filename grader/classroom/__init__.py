@@ -1,1 +1,1 @@
-"""Grading a class: intake, alignment, scores, report; without torch."""
+"""Grade a class, in packages by stage; each imports only those below it, and none imports torch."""

@@ -38,7 +38,7 @@ def judge_budget(peak_bytes: int, baseline: PeakMemory, share: float, *, code: s
         baseline: The peak of the plain version, on the same data.
         share: The largest allowed ratio, between 0 and 1.
         code: The misconception that a miss shows.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis, and where the learner looks next.
     """
     ratio = peak_bytes / baseline.peak_bytes
     plain = f"the plain version's {format_bytes(baseline.peak_bytes)}"

@@ -1,4 +1,4 @@
-"""Which options each parameter is updated with: the groups of an optimizer, and what is wrong with them."""
+"""Judges the options that each parameter is updated with: the groups of an optimizer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_DECAY = 0.01  # of torch.optim.AdamW
 
 
 def is_decayed(name: str, parameter: nn.Parameter) -> bool:
-    """Tell a matrix or an embedding from a bias or a weight of a normalisation, which have one dimension."""
+    """Return whether a parameter is a matrix or an embedding: biases and normalisations have one dimension."""
     return parameter.dim() > 1
 
 
@@ -30,7 +30,12 @@ def options_of(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
 def judge_options(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Verdict | None:
     """Judge the weight decay and the learning rate of every parameter at every update."""
     if not updates:
-        return Verdict("no_update", f"{case.updates} updates", "none", "who calls step()")
+        return Verdict(
+            "no_update",
+            f"{case.updates} updates",
+            "none",
+            "You never update the model. Call step() after each backward pass.",
+        )
     named = list(case.make_model().named_parameters())
     wanted = [case.weight_decay if is_decayed(*item) else 0.0 for item in named]
     for options in updates:
@@ -42,11 +47,26 @@ def judge_options(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) ->
     if rates[0] != {case.learning_rate}:
         measured = f"learning rates {', '.join(f'{rate:.4g}' for rate in sorted(rates[0]))}"
         if case.learning_rate in rates[0]:
-            return Verdict("learning_rate_of_one_group", expected, measured, "lr is an option of each group")
-        return Verdict("other_learning_rate", expected, measured, "which learning rate the optimizer is given")
+            return Verdict(
+                "learning_rate_of_one_group",
+                expected,
+                measured,
+                "You set the learning rate of one group only. lr is an option of each group.",
+            )
+        return Verdict(
+            "other_learning_rate",
+            expected,
+            measured,
+            "You train with another learning rate. Hand the argument `lr` to the optimizer.",
+        )
     if any(later != rates[0] for later in rates):
         measured = f"{min(min(later) for later in rates):.3g} at the lowest"
-        return Verdict("learning_rate_changed", expected, measured, "a schedule of the learning rate")
+        return Verdict(
+            "learning_rate_changed",
+            expected,
+            measured,
+            "You change the learning rate between updates. Look for a schedule.",
+        )
     return None
 
 
@@ -65,30 +85,53 @@ def _explain_decays(
             return Verdict(code, expected, measured, look_at)
     if any(value is None for value in seen):
         left = sum(value is None for value in seen)
-        return Verdict("parameters_left_out", expected, f"{left} parameters in no group", "the rest of the parameters")
+        return Verdict(
+            "parameters_left_out",
+            expected,
+            f"{left} parameters in no group",
+            "You leave parameters out of all groups. Put the rest into the group without decay.",
+        )
     sizes = {value for value in seen if value}
     if len(sizes) == 1 and [bool(value) for value in seen] == [bool(value) for value in wanted]:
         measured = f"weight_decay {sizes.pop()} for them"
-        return Verdict("another_decay", expected, measured, "the size of the decay: it is an argument")
-    return Verdict(UNRECOGNISED, expected, measured, "for each group: its parameters, and its weight_decay")
+        return Verdict(
+            "another_decay",
+            expected,
+            measured,
+            "You decay the right parameters by another number. Use the argument `weight_decay`.",
+        )
+    return Verdict(
+        UNRECOGNISED,
+        expected,
+        measured,
+        "Your groups differ, but not in a common way. Print the parameters and the weight_decay of each.",
+    )
 
 
 def _known_decays(decay: float, named: Sequence[tuple[str, nn.Parameter]]) -> Iterator[tuple[str, list[float], str]]:
     def for_each(condition: Any) -> list[float]:
         return [decay if condition(name, parameter) else 0.0 for name, parameter in named]
 
-    look_at = "the weight_decay of your groups: 0.0 for all leaves no difference"
+    look_at = "You decay nothing: the weight_decay of all groups is 0.0. Use the argument `weight_decay` for matrices."
     yield "decay_zero", [0.0] * len(named), look_at
-    yield "decay_everywhere", [decay] * len(named), "two groups: biases and normalisations do not decay"
-    look_at = "weight_decay of the optimizer: AdamW's default of 0.01 is for all"
+    yield (
+        "decay_everywhere",
+        [decay] * len(named),
+        "You decay every parameter. Make two groups: biases and normalisations do not decay.",
+    )
+    look_at = "You decay every parameter by 0.01, which is AdamW's default. Make two groups."
     yield "decay_default", [DEFAULT_DECAY] * len(named), look_at
-    yield "decay_swapped", for_each(lambda name, p: p.dim() < 2), "which of the two groups decays"
-    look_at = "the weights of the normalisations: their names do not end in bias"
+    yield (
+        "decay_swapped",
+        for_each(lambda name, p: p.dim() < 2),
+        "You decay biases and normalisations, and spare the rest. Exchange the decays of your groups.",
+    )
+    look_at = "You decay the weights of normalisations. Their names do not contain bias: look at the dimensions."
     yield "normalisations_decay", for_each(lambda name, p: "bias" not in name), look_at
-    look_at = "the biases: those of the linear layers are no part of a normalisation"
+    look_at = "You decay the biases of linear layers. They are not part of a normalisation: look at the dimensions."
     yield "biases_decay", for_each(lambda name, p: "LayerNorm" not in name), look_at
-    look_at = "the embeddings: they are matrices, and decay"
+    look_at = "You spare the embeddings. They are matrices, and decay."
     yield "embeddings_spared", for_each(lambda name, p: p.dim() > 1 and "embeddings" not in name), look_at
-    look_at = "the group without decay: an option that is left out has the optimizer's default, 0.01"
+    look_at = "You leave weight_decay out of the second group, so AdamW's default of 0.01 holds. Set it to 0.0."
     rest = [DEFAULT_DECAY if p.dim() < 2 else decay for _, p in named]
     yield "decay_of_rest_default", rest, look_at

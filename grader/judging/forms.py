@@ -1,4 +1,4 @@
-"""What the judges of several forms share: which model was trained in which form, and what each form hides."""
+"""Judges which model was trained in which form, and names what each form hides."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from grader.verdict import Verdict
 
 Facts = Mapping[str, Any]
 
-# What a learner looks at where a default of the Trainer is the cause.
+# The diagnosis where a default of the Trainer is the cause.
 TRAINER_DEFAULTS = {
-    "trainer_epoch_repeated": "num_train_epochs: the Trainer's default is 3",
-    "trainer_gradient_clipped": "max_grad_norm: the Trainer's default is 1.0",
-    "trainer_learning_rate_changed": "lr_scheduler_type: the Trainer's default falls to 0",
-    "trainer_other_learning_rate": "learning_rate: the Trainer's default is 5e-5",
-    "trainer_another_optimizer": "optim: the Trainer's default is AdamW",
-    "trainer_rows_in_another_order": "train_sampling_strategy: the Trainer's default draws the rows at random",
+    "trainer_epoch_repeated": "You train for too many epochs. Set num_train_epochs: the Trainer's default is 3.",
+    "trainer_gradient_clipped": "You let the Trainer clip the gradient. Set max_grad_norm: the default is 1.0.",
+    "trainer_learning_rate_changed": "You let the Trainer lower the learning rate. "
+    "Set lr_scheduler_type: the default falls to 0.",
+    "trainer_other_learning_rate": "You train with another learning rate. Set learning_rate: the default is 5e-5.",
+    "trainer_another_optimizer": "You train with another optimizer. Set optim: the Trainer's default is AdamW.",
+    "trainer_rows_in_another_order": "You let the Trainer draw the rows at random. "
+    "Set train_sampling_strategy: the default is random.",
 }
 
 
@@ -38,14 +40,17 @@ def judge_models(forwards: int, facts: Facts, calls: Facts, *, is_in_trainer: bo
     name, form = ("trainer_model", "the Trainer") if is_in_trainer else ("accelerate_model", "the loop")
     expected = f"{forwards} forwards of {name} in {form}, and none elsewhere"
     measured = f"{count(in_loop, 'forward')} in the loop, {in_trainer} in the Trainer"
-    code = "one_model_for_both" if own or not other else "models_swapped"
-    return Verdict(code, expected, measured, "which of the two models each form is given")
+    if own or not other:
+        look_at = f"You train {name} in both forms, or in neither. Give each form its own model."
+        return Verdict("one_model_for_both", expected, measured, look_at)
+    look_at = f"You train {name} in the other form only. Exchange the two models."
+    return Verdict("models_swapped", expected, measured, look_at)
 
 
 def name_form(verdict: Verdict, form: str, look_at: Mapping[str, str]) -> Verdict:
-    """Say in the code of a verdict on a loop which form it is about, and look where that form hides the cause."""
+    """Add the form to the code and the diagnosis of a loop; replace the diagnosis where the form hides the cause."""
     code = f"{form}_{verdict.code}"
-    return replace(verdict, code=code, look_at=look_at.get(code, verdict.look_at))
+    return replace(verdict, code=code, look_at=look_at.get(code) or f"{verdict.look_at} (In the {form} form.)")
 
 
 def count(number: int, noun: str) -> str:

@@ -1,19 +1,19 @@
-"""Explains a wrong gradient of one group of micro-batches: by which factor, or from which of them, it came about."""
+"""Explains a wrong gradient of one group of micro-batches: by a factor, or by the micro-batches that it is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
+from grader.judging.misconceptions import Misconception, Table
 
-Explanation = tuple[str, str, str]  # code, measured, look_at
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GroupGradient:
     """The gradient that was seen at one update, with what it should be made of.
 
@@ -22,78 +22,168 @@ class GroupGradient:
         parts: The gradient of the mean loss of each micro-batch of the group.
         previous: The gradient that was seen at the update before; zeros at the first.
         k: Micro-batches of a full group.
+        update: Which update it is, counted from 1.
     """
 
     seen: Tensor
     parts: Sequence[Tensor]
     previous: Tensor
     k: int
+    update: int = 1
 
-    @property
+    @cached_property
     def wanted(self) -> Tensor:
         """The gradient of the mean loss of the group."""
         return torch.stack(list(self.parts)).mean(dim=0)
 
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the gradient that was seen relates to the right one."""
+        return compare(self.seen, self.wanted)
+
     @property
     def is_right(self) -> bool:
         """Whether the gradient is the one of the group's mean loss."""
-        return compare(self.seen, self.wanted).is_equal
+        return self.comparison.is_equal
 
-    def explain(self) -> Explanation:
-        """Return the code, what was measured and where to look, for a gradient that is not right."""
-        comparison = compare(self.seen, self.wanted)
-        if not bool(torch.isfinite(self.seen).all()):
-            return "gradient_not_finite", "NaN or infinity in that gradient", "a division by zero, or an overflow"
-        if not bool(self.seen.any()):
-            look_at = "what happens between the last backward() and optimizer.step()"
-            return "cleared_before_update", "no gradient at all", look_at
-        if comparison.residual <= RELATIVE_TOLERANCE:
-            return self._explain_factor(comparison)
-        return self._explain_mixture(comparison)
+    @property
+    def is_factor(self) -> bool:
+        """Whether the gradient is a multiple of the right one."""
+        return self.comparison.residual <= RELATIVE_TOLERANCE
 
-    def _explain_factor(self, comparison: Comparison) -> Explanation:
-        measured = f"exactly {comparison.factor:.4g} times that gradient"
-        for factor, code, look_at in self._known_factors():
-            if comparison.is_multiple(factor):
-                return code, measured, look_at
-        norm = float(torch.linalg.vector_norm(self.seen))
-        if abs(norm - 1) < 1e-3:
-            return "gradient_clipped", f"{measured}, of norm {norm:.3f}", "a clipping to norm 1 that is not asked for"
-        divisor = len(self.parts) / comparison.factor
-        if 0.5 < divisor < 100 and abs(divisor - round(divisor)) < 1e-3 * divisor:
-            measured += f", as after a division by {divisor:.0f}"
-            look_at = f"a division by {divisor:.0f}: which of your numbers is that, and how many are in the group?"
-            return "divided_by_another_number", measured, look_at
-        return "gradient_scaled", measured, f"which division or product leaves a factor of {comparison.factor:.4g}"
+    @property
+    def size(self) -> int:
+        """Micro-batches of the group."""
+        return len(self.parts)
 
-    def _known_factors(self) -> Iterator[tuple[float, str, str]]:
-        size, share = len(self.parts), len(self.parts) / self.k
-        if size > 1:
-            look_at = "the loss is not divided by the number of micro-batches of its group"
-            yield size, "gradient_not_averaged", look_at
-        if size < self.k:
-            look_at = f"the short last group has {size} of {self.k} micro-batches: what is its loss divided by?"
-            yield share, "short_group_divided_by_k", look_at
-            look_at = f"the correction of the short last group: {size} / {self.k}, or {self.k} / {size}?"
-            yield share**2, "short_group_corrected_the_wrong_way", look_at
-        if size > 1:
-            look_at = "two divisions by the number of micro-batches, one of them hidden"
-            yield 1 / size, "gradient_divided_twice", look_at
+    @property
+    def members(self) -> str:
+        """The group, in words."""
+        return "micro-batch" if self.size == 1 else f"{self.size} micro-batches"
 
-    def _explain_mixture(self, comparison: Comparison) -> Explanation:
-        last = compare(self.seen, self.parts[-1])
-        if last.residual <= RELATIVE_TOLERANCE:
-            measured = f"{last.factor:.4g} times the gradient of the last micro-batch alone"
-            return "cleared_within_group", measured, "where zero_grad() is called"
-        if bool(self.previous.any()) and compare(self.seen - self.previous, self.wanted).is_equal:
-            measured = "that gradient plus the one of the last update"
-            return "gradient_not_cleared", measured, "zero_grad() after an update"
-        weights = mixture(self.seen, self.parts)
-        if weights is not None:
-            measured = f"its micro-batches with the weights {', '.join(f'{weight:.3g}' for weight in weights)}"
-            return "micro_batches_weighed_unequally", measured, "by what the loss of each micro-batch is divided"
-        measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
-        return "other_gradient", measured, "which micro-batches enter which update, and in which order"
+    @property
+    def norm(self) -> float:
+        """Norm of the gradient that was seen."""
+        return float(torch.linalg.vector_norm(self.seen))
+
+    @property
+    def divisor(self) -> float:
+        """What the sum of the group's gradients was divided by."""
+        return self.size / self.comparison.factor
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether that divisor is a whole number."""
+        return 0.5 < self.divisor < 100 and abs(self.divisor - round(self.divisor)) < 1e-3 * self.divisor
+
+    @cached_property
+    def of_last(self) -> Comparison:
+        """How the gradient that was seen relates to the one of the last micro-batch alone."""
+        return compare(self.seen, self.parts[-1])
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the gradient is the right one plus that of the update before."""
+        return bool(self.previous.any()) and compare(self.seen - self.previous, self.wanted).is_equal
+
+    @cached_property
+    def weights(self) -> list[float] | None:
+        """The weights with which the micro-batches add up to the gradient; None if no weights do."""
+        return mixture(self.seen, self.parts)
+
+    @property
+    def named_weights(self) -> str:
+        """The weights, in words."""
+        return ", ".join(f"{weight:.3g}" for weight in self.weights or ())
+
+
+FACTOR = "exactly {comparison.factor:.4g} times that gradient"
+
+GROUP_GRADIENT = Table[GroupGradient](
+    Misconception(
+        "gradient_not_finite",
+        "Your gradient holds NaN or infinity. Look for a division by zero, or a product that overflows.",
+        shown_by=lambda group: not bool(torch.isfinite(group.seen).all()),
+        measured="NaN or infinity in that gradient",
+    ),
+    Misconception(
+        "cleared_before_update",
+        "You clear the gradient before the update, so it has nothing to apply. "
+        "Look at what happens between the last backward pass and the update.",
+        shown_by=lambda group: not bool(group.seen.any()),
+        measured="no gradient at all",
+    ),
+    Misconception(
+        "gradient_not_averaged",
+        "You add up the gradients of {size} micro-batches without dividing by {size}. "
+        "Divide each loss by the number of micro-batches in its group.",
+        shown_by=lambda group: group.size > 1 and group.comparison.is_multiple(group.size),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "short_group_divided_by_k",
+        "You divide every loss by k = {k}, but the last group has only {size} of {k} micro-batches. "
+        "Look at how you compute the size of a group.",
+        shown_by=lambda group: group.size < group.k and group.comparison.is_multiple(group.size / group.k),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "short_group_corrected_the_wrong_way",
+        "You correct the short last group by {size} / {k}. After a division by k, it needs a factor of {k} / {size}.",
+        shown_by=lambda group: group.size < group.k and group.comparison.is_multiple((group.size / group.k) ** 2),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "gradient_divided_twice",
+        "You divide by the number of micro-batches twice. Look for a second division, in a mean or in a library.",
+        shown_by=lambda group: group.size > 1 and group.comparison.is_multiple(1 / group.size),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "gradient_clipped",
+        "You clip the gradient to norm 1, which is not asked for. Look for a clip_grad_norm_ or a max_grad_norm.",
+        shown_by=lambda group: group.is_factor and abs(group.norm - 1) < 1e-3,
+        measured=FACTOR + ", of norm {norm:.3f}",
+    ),
+    Misconception(
+        "divided_by_another_number",
+        "You divide by {divisor:.0f}, but the size of the group is {size}. "
+        "Look at which of your numbers is {divisor:.0f}.",
+        shown_by=lambda group: group.is_factor and group.is_divided,
+        measured=FACTOR + ", as after a division by {divisor:.0f}",
+    ),
+    Misconception(
+        "gradient_scaled",
+        "You scale the gradient by {comparison.factor:.4g}. Look for a product or a division that leaves that factor.",
+        shown_by=lambda group: group.is_factor,
+        measured=FACTOR,
+    ),
+    Misconception(
+        "cleared_within_group",
+        "You clear the gradients within a group, so only its last micro-batch counts. Call zero_grad() after updates.",
+        shown_by=lambda group: group.of_last.residual <= RELATIVE_TOLERANCE,
+        measured="{of_last.factor:.4g} times the gradient of the last micro-batch alone",
+    ),
+    Misconception(
+        "gradient_not_cleared",
+        "You keep the gradient of the last update and add to it. Call zero_grad() after each update.",
+        shown_by=lambda group: group.is_kept,
+        measured="that gradient plus the one of the last update",
+    ),
+    Misconception(
+        "micro_batches_weighed_unequally",
+        "You give the micro-batches of one group different weights. Divide each of their losses by the same number.",
+        shown_by=lambda group: group.weights is not None,
+        measured="its micro-batches with the weights {named_weights}",
+    ),
+    Misconception(
+        "other_gradient",
+        "Your update has the gradient of other data or another loss. "
+        "Look at which micro-batches enter which update, and in which order.",
+        shown_by=lambda group: not group.is_right,
+        measured="a gradient that differs from it by {comparison.relative_error:.0%}",
+    ),
+)
 
 
 def mixture(seen: Tensor, parts: Sequence[Tensor]) -> list[float] | None:

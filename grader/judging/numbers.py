@@ -18,7 +18,7 @@ class Mistake(Generic[CaseT]):
     Attributes:
         code: Its stable name.
         yields: The value on a case.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis, and where the learner looks next.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Shared by verdicts on one optimizer under Accelerate and the Trainer: usage, and the loop that both must equal."""
+"""Judges how one optimizer is used under Accelerate and the Trainer, and holds the loop that both must equal."""
 
 from __future__ import annotations
 
@@ -16,13 +16,18 @@ from grader.testbed.pair_runs import DecayFormsCase
 from grader.verdict import Verdict
 
 FORMS_LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
-    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_another_optimizer": "optim of TrainingArguments, or the optimizer that the Trainer is given",
-    "trainer_other_gradient": "which rows enter which update: train_sampling_strategy, or a dataset that is changed",
-    "accelerate_no_update": "whose parameters the optimizer holds: it steps, and none of this model's moves",
-    "accelerate_other_gradient": "which rows enter which update: in order, without shuffle",
+    "trainer_no_update": "You hand the Trainer an optimizer whose parameters are not those of its model.",
+    "trainer_micro_batches_not_seen_once": "You train on other batches. Set per_device_train_batch_size to `rows`; "
+    "its default is 8.",
+    "trainer_whole_group_in_one_forward": "You train on more rows at once. Set per_device_train_batch_size to `rows`; "
+    "its default is 8.",
+    "trainer_another_optimizer": "You train with another optimizer or other options. Look at optim of "
+    "TrainingArguments, and at the optimizer that the Trainer receives.",
+    "trainer_other_gradient": "You train on other rows at some updates. Look at train_sampling_strategy, and "
+    "whether the dataset is changed.",
+    "accelerate_no_update": "You step an optimizer that moves no parameter of this model. Look at whose it holds.",
+    "accelerate_other_gradient": "You train on other rows at some updates. Go through the dataset in order, "
+    "without shuffle.",
 }
 
 
@@ -63,9 +68,9 @@ def _judge_trained(facts: Facts, calls: Facts) -> Verdict | None:
     if calls["trainer"]:
         return None
     if facts["forward_rows"]:
-        look_at = "the raw loop trained it: the Trainer has a loop of its own"
+        look_at = "You train this model in a loop. Hand it to the Trainer, which has a loop of its own."
         return Verdict("trainer_left_out", "one Trainer.train", "a loop, and no Trainer.train", look_at)
-    look_at = "Trainer(...) only prepares: who calls .train()?"
+    look_at = "You never call .train(). Trainer(...) only prepares."
     return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
 
 
@@ -82,15 +87,17 @@ def judge_prepared(case: DecayFormsCase, facts: Facts, calls: Facts) -> Verdict 
     """
     expected = f"model, optimizer and loader prepared, and {count(case.updates, 'call')} of accelerator.backward"
     if not calls["prepared"] and not calls["backward"]:
-        look_at = "which lines of the raw loop Accelerate takes over"
+        look_at = "You train without Accelerate. Prepare model, optimizer and loader, and call accelerator.backward."
         return Verdict("accelerator_not_used", expected, "nothing prepared", look_at)
     for name in ("model", "optimizer", "loader"):
         if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+            look_at = f"You do not prepare the {name}. Hand it to accelerator.prepare, and use what that returns."
+            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", look_at)
     in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
     if len(calls["backward"]) < in_loop:
         measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
-        return Verdict("accelerator_backward_not_used", expected, measured, "loss.backward() does not ask Accelerate")
+        look_at = "You call loss.backward(), which bypasses Accelerate. Call accelerator.backward(loss)."
+        return Verdict("accelerator_backward_not_used", expected, measured, look_at)
     return None
 
 
@@ -99,19 +106,19 @@ def judge_batches(case: DecayFormsCase, facts: Facts, calls: Facts, form: str) -
     rows, expected = list(facts["forward_rows"]), f"{case.updates} batches of {case.rows} rows, the last one shorter"
     steps = max(calls["trainer"] if form == "trainer" else calls["backward"], default=1)
     if steps > 1:
-        look_at = "gradient_accumulation_steps: one batch of so many rows is one update here"
+        look_at = "You accumulate gradients. One batch is one update here: leave gradient_accumulation_steps at 1."
         return Verdict("accumulated", expected, f"gradient_accumulation_steps {steps}", look_at)
     if rows == [case.rows] * (case.updates - 1):
-        look_at = "drop_last: the rows that fill no whole batch are part of the epoch"
+        look_at = "You drop the rows that fill no whole batch. They are part of the epoch: look at drop_last."
         return Verdict("last_rows_left_out", expected, f"{len(rows)} batches: the short one is left out", look_at)
     if max(rows, default=case.rows) < case.rows and sum(rows) == case.rows * case.updates - 1:
-        look_at = "batch_size of the DataLoader, or per_device_train_batch_size"
+        look_at = "You train on smaller batches. Look at batch_size of the loader, or per_device_train_batch_size."
         return Verdict("smaller_batches", expected, f"{len(rows)} batches of at most {max(rows)}", look_at)
     if form == "accelerate" and not facts["options"] and "optimizer" not in calls["used"]:
-        look_at = "the lines after backward: which one moves the weights?"
+        look_at = "You never call optimizer.step(), so no weight moves. Call it after each backward pass."
         return Verdict("no_step", f"{case.updates} updates", "no call of optimizer.step()", look_at)
     if not all(facts["is_training"]):
-        look_at = "a call of eval(): dropout would be off, and a normalisation would not learn"
+        look_at = "You train in eval mode, where dropout is off. Look for a call of eval()."
         return Verdict("model_in_eval_mode", "a model in training mode", "a forward in eval mode", look_at)
     return None
 

@@ -144,7 +144,7 @@ class ReferenceTable(Table["Answer"]):
 
     def is_near(self, answer: Any, value: Any) -> bool:
         """Return whether an answer equals a value."""
-        return not isinstance(value, Failed) and self._is_near(answer, value)
+        return not isinstance(value, Failed) and (answer is value or self._is_near(answer, value))
 
     def _compute(self, version: Version, seed: int, index: int) -> Any:
         case = version.cases(seed)[index]

@@ -17,11 +17,11 @@ class Explained(Protocol[Recipe]):
     """What a case did."""
 
     def explained_by(self, recipe: Recipe) -> bool:
-        """Tell whether a recipe takes the steps that were seen."""
+        """Return whether a recipe takes the recorded steps."""
 
 
 def is_near(seen: Tensor, wanted: Tensor, start: Tensor, tolerance: float) -> bool:
-    """Tell whether two weights agree; NaN agrees with NaN only.
+    """Return whether two weights agree; NaN agrees with NaN only.
 
     Args:
         seen: The weight that is judged, [numbers].
@@ -76,7 +76,7 @@ def find_recipe(
 
 
 def say_movement(seen: Tensor, wanted: Tensor, start: Tensor) -> str:
-    """Say how far a weight moved, and how far it is off, beside the movement of the right one."""
+    """Say how far a weight moved, and how far it is from the right one."""
     if not bool(seen.isfinite().all()):
         return "NaN or infinity in the weights"
     moved, should = torch.linalg.vector_norm(seen - start), torch.linalg.vector_norm(wanted - start)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
-from grader.judging.group_gradient import GroupGradient
+from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
+from grader.judging.group_gradient import GROUP_GRADIENT, GroupGradient
+from grader.judging.misconceptions import Misconception, Table
 from grader.verdict import PASSED, Verdict
 
 
@@ -34,8 +36,236 @@ class Reference:
 
     @property
     def boundaries(self) -> list[int]:
-        """How many micro-batches lie before each update."""
+        """How many micro-batches there are before each update."""
         return [min(end, self.micro_batches) for end in range(self.k, self.micro_batches + self.k, self.k)]
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """The events of one epoch, and what a right loop does.
+
+    Attributes:
+        events: "forward", "backward" and "update", in their order.
+        forward_rows: Rows of each forward.
+        right: What a right loop does.
+    """
+
+    events: Sequence[str]
+    forward_rows: Sequence[int]
+    right: Reference
+
+    @cached_property
+    def places(self) -> list[int]:
+        """How many forwards there are before each update."""
+        return places_of_updates(self.events)
+
+    @property
+    def is_misplaced(self) -> bool:
+        """Whether updates happen elsewhere than at the ends of groups."""
+        return self.places != self.right.boundaries
+
+    @property
+    def expected_places(self) -> str:
+        """Where a right loop updates, in words."""
+        return _list(self.right.boundaries)
+
+    @property
+    def said_places(self) -> str:
+        """Where this loop updates, in words."""
+        return f"an update after micro-batch {_list(self.places)}" if self.places else "no update"
+
+    @property
+    def forwards(self) -> int:
+        """How many forwards there are."""
+        return len(self.forward_rows)
+
+    @property
+    def largest_forward(self) -> int:
+        """Rows of the largest forward."""
+        return max(self.forward_rows, default=0)
+
+    @property
+    def epochs(self) -> int:
+        """How often the micro-batches are walked through, where it is a whole number of times; else 0."""
+        epochs, rest = divmod(self.forwards, self.right.micro_batches)
+        return 0 if rest else epochs
+
+    @property
+    def waiting(self) -> int:
+        """How many forwards at most ran without a backward between them."""
+        return most_forwards_waiting(self.events)
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """How one update moves the weights.
+
+    Attributes:
+        moved: How far they moved.
+        wanted: Learning rate times gradient.
+        rounding: What rounding of the weights alone may add, as a norm.
+        update: Which update it is, counted from 1.
+    """
+
+    moved: Tensor
+    wanted: Tensor
+    rounding: float
+    update: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the weights move as plain SGD moves them."""
+        missed = float(torch.linalg.vector_norm(self.moved - self.wanted))
+        return missed <= self.rounding + RELATIVE_TOLERANCE * float(torch.linalg.vector_norm(self.wanted))
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the movement relates to the right one."""
+        return compare(self.moved, self.wanted)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether the movement is a multiple of the right one."""
+        norm = max(float(torch.linalg.vector_norm(self.moved)), self.rounding)
+        return self.comparison.residual <= 1e-2 + self.rounding / norm
+
+
+FORWARDS = "{right.micro_batches} forwards of {right.rows} rows"
+PLACES = "an update after micro-batch {expected_places} of {right.micro_batches}, for k = {right.k}"
+
+
+def _misplaced(
+    code: str, diagnosis: str, places: Callable[[int, int, list[int]], Sequence[Iterable[int]]]
+) -> Misconception[Epoch]:
+    """Return a misconception about where updates happen.
+
+    Args:
+        code: Its code.
+        diagnosis: Its diagnosis.
+        places: Takes the number of micro-batches, k and the right places, and returns the places that show it.
+    """
+
+    def shown_by(epoch: Epoch) -> bool:
+        right = epoch.right
+        known = places(right.micro_batches, right.k, right.boundaries)
+        return epoch.is_misplaced and epoch.places in map(sorted, known)
+
+    return Misconception(code, diagnosis, shown_by=shown_by, expected=PLACES, measured="{said_places}")
+
+
+EPOCH = Table[Epoch](
+    Misconception(
+        "whole_group_in_one_forward",
+        "You pass {largest_forward} rows to the model at once, so their activations are held together. "
+        "Pass one micro-batch at a time.",
+        shown_by=lambda epoch: epoch.largest_forward > epoch.right.rows,
+        expected=FORWARDS,
+        measured="a forward of {largest_forward} rows",
+    ),
+    Misconception(
+        "epoch_repeated",
+        "You go through the micro-batches {epochs} times. One epoch is asked for.",
+        shown_by=lambda epoch: epoch.epochs > 1,
+        expected=FORWARDS,
+        measured="{forwards} forwards, {epochs} epochs",
+    ),
+    Misconception(
+        "micro_batches_not_seen_once",
+        "You skip micro-batches, or read some twice. Compare how many your loop reads with how many it gets.",
+        shown_by=lambda epoch: epoch.forwards != epoch.right.micro_batches,
+        expected=FORWARDS,
+        measured="{forwards} forwards",
+    ),
+    _misplaced(
+        "no_update",
+        "You never update the weights. Call optimizer.step() after the last micro-batch of each group.",
+        lambda n, k, right: [[]],
+    ),
+    _misplaced(
+        "update_every_micro_batch",
+        "You update after every micro-batch, so nothing accumulates. Update only once the group is complete.",
+        lambda n, k, right: [range(1, n + 1)],
+    ),
+    _misplaced(
+        "update_at_index_zero",
+        "You update after the first micro-batch, because 0 % k is 0. Test index + 1, or count from 1.",
+        lambda n, k, right: [range(1, n + 1, k), {*range(1, n + 1, k), n}],
+    ),
+    _misplaced(
+        "last_group_lost",
+        "You leave out the micro-batches after the last full group. They need an update of their own.",
+        lambda n, k, right: [[end for end in right if end % k == 0]],
+    ),
+    _misplaced(
+        "update_of_nothing",
+        "You update once more after the last group, without any gradient. "
+        "Update after the loop only if micro-batches are left over.",
+        lambda n, k, right: [[*right, n]],
+    ),
+    _misplaced(
+        "last_group_updates_each_time",
+        "You update after each micro-batch of the last group. "
+        "Look at what tells your loop that the epoch ends, and when.",
+        lambda n, k, right: [[*right[:-1], *range([0, *right][-2] + 1, n + 1)]],
+    ),
+    _misplaced(
+        "one_update_only",
+        "You update once, at the end of the epoch. Each group of k micro-batches has an update.",
+        lambda n, k, right: [[n]],
+    ),
+    _misplaced(
+        "update_one_too_late",
+        "You update one micro-batch too late: the index counts from 0, so the k-th micro-batch has index k - 1.",
+        lambda n, k, right: [range(k + 1, n + 1, k), {*range(k + 1, n + 1, k), n}],
+    ),
+    _misplaced(
+        "last_group_joined",
+        "You join the left-over micro-batches to the last full group. They need an update of their own.",
+        lambda n, k, right: [[*right[:-2], n]],
+    ),
+    _misplaced(
+        "k_taken_for_updates",
+        "You make k updates in the epoch. k is the number of micro-batches of one update.",
+        lambda n, k, right: [[*range(size, n, size), n] for size in (n // k, -(-n // k)) if size],
+    ),
+    Misconception(
+        "updates_misplaced",
+        "You update after other micro-batches than the last one of each group. "
+        "Look at the condition in front of optimizer.step().",
+        shown_by=lambda epoch: epoch.is_misplaced,
+        expected=PLACES,
+        measured="{said_places}",
+    ),
+    Misconception(
+        "graphs_kept",
+        "You run {waiting} forwards before a backward, so {waiting} graphs are held at once. "
+        "Call backward() after each forward.",
+        shown_by=lambda epoch: epoch.waiting > 1 and "backward" in epoch.events,  # torch.autograd.grad leaves none
+        expected="a backward after every forward, so that one graph is held at a time",
+        measured="{waiting} forwards before a backward",
+    ),
+)
+
+MOVEMENT = Table[Movement](
+    Misconception(
+        "learning_rate_changed",
+        "You change the learning rate within the epoch. Look for a schedule.",
+        shown_by=lambda movement: movement.is_factor and movement.update > 1,
+        measured="{comparison.factor:.4g} times that movement",
+    ),
+    Misconception(
+        "other_learning_rate",
+        "You step with another learning rate. Use the optimizer that your function receives, as it is.",
+        shown_by=lambda movement: movement.is_factor,
+        measured="{comparison.factor:.4g} times that movement",
+    ),
+    Misconception(
+        "another_optimizer",
+        "You move the weights with another optimizer than plain SGD. Use the one that is given.",
+        shown_by=lambda movement: not movement.is_right,
+        measured="a movement in another direction",
+    ),
+)
 
 
 def judge_updates(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
@@ -49,17 +279,20 @@ def judge_updates(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], refer
     Returns:
         The verdict on the first thing that is wrong, or None.
     """
-    return judge_gradients(facts, tensors, reference) or _judge_movement(tensors, reference)
+    return judge_gradients(facts, tensors, reference) or _judge_movements(tensors, reference)
 
 
 def judge_gradients(facts: Mapping[str, Any], tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
-    """Find what is wrong with one epoch but for the movement of the weights; arguments as `judge_updates` has them."""
-    return (
-        _judge_forwards(facts, reference)
-        or _judge_places(facts["events"], reference)
-        or _judge_graphs(facts["events"], reference)
-        or _judge_gradients(tensors, reference)
-    )
+    """Find what is wrong with one epoch, without the movement of the weights; arguments as for `judge_updates`."""
+    verdict = EPOCH.judge(Epoch(facts["events"], facts["forward_rows"], reference))
+    if verdict:
+        return verdict
+    for group in _groups(tensors, reference):
+        if not group.is_right:
+            return GROUP_GRADIENT.judge(
+                group, f"at update {group.update}, the gradient of the mean loss of its {group.members}"
+            )
+    return None
 
 
 def praise(references: Sequence[Reference]) -> Verdict:
@@ -70,88 +303,14 @@ def praise(references: Sequence[Reference]) -> Verdict:
     return Verdict(PASSED, "the gradient of the large batch at every update", measured)
 
 
-def _judge_forwards(facts: Mapping[str, Any], reference: Reference) -> Verdict | None:
-    rows: Sequence[int] = facts["forward_rows"]
-    expected = f"{reference.micro_batches} forwards of {reference.rows} rows"
-    if any(seen > reference.rows for seen in rows):
-        measured = f"a forward of {max(rows)} rows"
-        return Verdict("whole_group_in_one_forward", expected, measured, "how many rows the model sees at once")
-    epochs, rest = divmod(len(rows), reference.micro_batches)
-    if epochs > 1 and not rest:
-        look_at = "how often the micro-batches are walked through: one epoch is asked for"
-        return Verdict("epoch_repeated", expected, f"{len(rows)} forwards, {epochs} epochs", look_at)
-    if len(rows) != reference.micro_batches:
-        look_at = "micro-batches that are skipped or seen twice"
-        return Verdict("micro_batches_not_seen_once", expected, f"{len(rows)} forwards", look_at)
-    return None
-
-
-def _judge_places(events: Sequence[str], reference: Reference) -> Verdict | None:
-    seen = places_of_updates(events)
-    if seen == reference.boundaries:
-        return None
-    n, k = reference.micro_batches, reference.k
-    expected = f"an update after micro-batch {_list(reference.boundaries)} of {n}, for k = {k}"
-    measured = f"an update after micro-batch {_list(seen)}" if seen else "no update"
-    for places, code, look_at in _known_places(reference):
-        if seen == places:
-            return Verdict(code, expected, measured, look_at)
-    return Verdict("updates_misplaced", expected, measured, "the condition in front of optimizer.step()")
-
-
-def _known_places(reference: Reference) -> tuple[tuple[list[int], str, str], ...]:
-    n, k, right = reference.micro_batches, reference.k, reference.boundaries
-    at_zero = "what the index is when the first micro-batch is done: 0 % k == 0"
-    early = [index + 1 for index in range(0, n, k)]
-    last_group = range([0, *right][-2] + 1, n + 1)
-    full = [end for end in right if end % k == 0]
-    return (
-        ([], "no_update", "who calls optimizer.step()"),
-        (list(range(1, n + 1)), "update_every_micro_batch", "what keeps optimizer.step() from acting each time"),
-        (sorted({*early, n}), "update_at_index_zero", at_zero),
-        (early, "update_at_index_zero", at_zero),
-        (full, "last_group_lost", "the micro-batches after the last full group"),
-        ([*right, n], "update_of_nothing", "an update after the last group: does it have a micro-batch?"),
-        (
-            [*right[:-1], *last_group],
-            "last_group_updates_each_time",
-            "the last group: what tells the loop that the epoch ends, and when?",
-        ),
-        ([n], "one_update_only", "how many updates one epoch has"),
-        *_shifted_places(reference),
-    )
-
-
-def _shifted_places(reference: Reference) -> Iterator[tuple[list[int], str, str]]:
-    """Yield where a loop updates that makes groups of another size."""
-    n, k, right = reference.micro_batches, reference.k, reference.boundaries
-    late = list(range(k + 1, n + 1, k))
-    for places in (late, sorted({*late, n})):
-        yield places, "update_one_too_late", "what the index is when the k-th micro-batch is done: it counts from 0"
-    look_at = "the micro-batches after the last full group: they get an update of their own"
-    yield [*right[:-2], n], "last_group_joined", look_at
-    for size in (n // k, -(-n // k)):
-        if size:
-            look_at = "k micro-batches make one update: k is not the number of updates"
-            yield [*range(size, n, size), n], "k_taken_for_updates", look_at
-
-
 def places_of_updates(events: Sequence[str]) -> list[int]:
-    """Return how many forwards lie before each update."""
+    """Return how many forwards there are before each update."""
     places, forwards = [], 0
     for event in events:
         forwards += event == "forward"
         if event == "update":
             places.append(forwards)
     return places
-
-
-def _judge_graphs(events: Sequence[str], reference: Reference) -> Verdict | None:
-    waiting = most_forwards_waiting(events)
-    if waiting <= 1 or "backward" not in events:  # torch.autograd.grad leaves no such event
-        return None
-    expected = "a backward after every forward, so that one graph is held at a time"
-    return Verdict("graphs_kept", expected, f"{waiting} forwards before a backward", "where backward() is called")
 
 
 def most_forwards_waiting(events: Sequence[str]) -> int:
@@ -163,40 +322,25 @@ def most_forwards_waiting(events: Sequence[str]) -> int:
     return longest
 
 
-def _judge_gradients(tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
+def _groups(tensors: Mapping[str, Tensor], reference: Reference) -> Iterator[GroupGradient]:
     start = 0
     for update, end in enumerate(reference.boundaries):
         weights, seen = tensors[f"weights.{update}"], tensors[f"gradient.{update}"]
         parts = [reference.gradient(weights, index) for index in range(start, end)]
         previous = tensors[f"gradient.{update - 1}"] if update else torch.zeros_like(seen)
-        group = GroupGradient(seen, parts, previous, reference.k)
-        if not group.is_right:
-            code, measured, look_at = group.explain()
-            members = "micro-batch" if len(parts) == 1 else f"{len(parts)} micro-batches"
-            expected = f"at update {update + 1}, the gradient of the mean loss of its {members}"
-            return Verdict(code, expected, measured, look_at)
+        yield GroupGradient(seen, parts, previous, reference.k, update + 1)
         start = end
-    return None
 
 
-def _judge_movement(tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
+def _judge_movements(tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
     for update in range(len(reference.boundaries)):
-        weights = tensors[f"weights.{update}"]
-        moved = weights - tensors[f"weights.{update + 1}"]
-        wanted = reference.learning_rate * tensors[f"gradient.{update}"]
+        weights, after = tensors[f"weights.{update}"], tensors[f"weights.{update + 1}"]
         rounding = 2**-23 * float(torch.linalg.vector_norm(weights))
-        missed = float(torch.linalg.vector_norm(moved - wanted))
-        if missed <= rounding + RELATIVE_TOLERANCE * float(torch.linalg.vector_norm(wanted)):
-            continue
-        comparison = compare(moved, wanted)
-        expected = f"at update {update + 1}, a movement of learning rate times gradient (SGD)"
-        if comparison.residual <= 1e-2 + rounding / max(float(torch.linalg.vector_norm(moved)), rounding):
-            measured = f"{comparison.factor:.4g} times that movement"
-            if update:
-                return Verdict("learning_rate_changed", expected, measured, "a schedule of the learning rate")
-            return Verdict("other_learning_rate", expected, measured, "which learning rate the optimizer is given")
-        measured = "a movement in another direction"
-        return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights")
+        wanted = reference.learning_rate * tensors[f"gradient.{update}"]
+        movement = Movement(weights - after, wanted, rounding, update + 1)
+        if not movement.is_right:
+            expected = f"at update {movement.update}, a movement of learning rate times gradient (SGD)"
+            return MOVEMENT.judge(movement, expected)
     return None
 
 

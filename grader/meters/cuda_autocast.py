@@ -2,7 +2,7 @@
 
 Autocast casts the inputs of some operators to the 16-bit format and those of others to float32. Which ones differs by
 device: softmax and layer norm run in float32 on CUDA and in the format of their input on the CPU. PyTorch knows which
-operators have a rule for a device; what the rule of CUDA is, stands here.
+operators have a rule for a device; the rules of CUDA are listed here.
 
 Source: PyTorch, aten/src/ATen/autocast_mode.h; documentation, "Automatic Mixed Precision", CUDA op-specific behavior.
 """

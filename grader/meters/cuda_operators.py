@@ -31,9 +31,9 @@ _WIDEST_FLASH_HEAD = 256
 
 @contextmanager
 def substitute_cuda_operators() -> Iterator[None]:
-    """Run CUDA's operators on the CPU's tensors; everything is as before on the way out, also after an error.
+    """Run CUDA's operators on the CPU's tensors; everything is restored on exit, also after an error.
 
-    The substitutes have fake results in mind. Real tensors get right values from most of them and attention fails.
+    The substitutes are written for fake tensors. Most of them are right for real tensors too, but attention fails.
     """
     library = _new_library("aten", "IMPL")
     try:

@@ -58,7 +58,7 @@ def measure_cuda_peak(
     """Measure the second call by the allocator, and split it by kind.
 
     The bytes above entry are the allocator's. They contain what no operator returns: workspaces of kernels and the
-    rounding of each block to 512 bytes; both are "other". What the process holds beside the step is left out.
+    rounding of each block to 512 bytes; both are "other". What the process holds in addition to the step is left out.
 
     Source: PyTorch documentation, torch.cuda.max_memory_allocated.
     """

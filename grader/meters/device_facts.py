@@ -1,4 +1,4 @@
-"""What computes here, and how full its memory is."""
+"""Report the lesson's device and how full its memory is."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def _modules_stay_on_the_cpu() -> Iterator[None]:
 
 @contextmanager
 def _errors_with_a_remedy() -> Iterator[None]:
-    """Say what to change where PyTorch names only what it met."""
+    """Replace an error of PyTorch by one that says what to change."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", _NO_CUDA_AUTOCAST, UserWarning)
         try:
@@ -140,7 +140,7 @@ def _remedy(message: str) -> str | None:
     if "Please convert all Tensors to FakeTensors" in message:
         operator = re.search(r"Found in ([\w.:]+)", message)
         return (
-            f"a tensor that was built outside of prepare goes into {operator[1] if operator else 'an operator'}. "
+            f"a tensor built outside prepare goes into {operator[1] if operator else 'an operator'}. "
             "Build all tensors inside prepare or inside the step."
         )
     if "Couldn't swap" in message:

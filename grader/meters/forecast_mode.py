@@ -34,7 +34,7 @@ CUDA_AUTOCAST = (
 
 
 class ForecastError(ValueError):
-    """A step that cannot be forecast: what stands in the way, and the remedy."""
+    """A step that cannot be forecast; the message names the obstacle and the remedy."""
 
 
 class ForecastMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch's __init_subclass__

@@ -1,4 +1,4 @@
-"""What is remembered of an operator: from which arguments, which results.
+"""Remember the results of operators by their arguments.
 
 PyTorch's own memory of fake results takes most of a forecast's time, because it also serves symbolic shapes, sparse
 tensors and tracing. None of them occurs in a forecast.
@@ -89,7 +89,7 @@ def add_to_key(key: list[object], arguments: Iterable[Any], tensors: list[FakeTe
 
 
 def recipe_of(result: Any, tensors: list[FakeTensor]) -> Recipe | None:
-    """Tell how an operator's result came from its tensors.
+    """Derive how an operator's result was made from its tensors.
 
     Args:
         result: What the operator returned: a tensor, or several.

@@ -33,8 +33,8 @@ def measure_peak_memory(
 
     Args:
         step: Function of no arguments, for example one update on inputs [batch, time].
-        model: Module whose parameters and gradients are told apart.
-        optimizer: Optimizer whose state is told apart.
+        model: Module whose parameters and gradients are reported separately.
+        optimizer: Optimizer whose state is reported separately.
         inputs: Tensors that `step` reads, in any nesting of mappings and sequences.
         device: Where `step` allocates; if left out, where the model or the inputs are, else the lesson's device.
 

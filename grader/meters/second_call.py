@@ -1,4 +1,4 @@
-"""Call a step twice and record the second call. The seam that measurement and forecast share.
+"""Call a step twice and record the second call; measurement and forecast share this.
 
 `record_second_call(step, model, optimizer, inputs)` returns a `PeakMemory`. To forecast, enter a `FakeTensorMode` (and
 any other mode) around it, and name the device and the operators in the result.
@@ -36,8 +36,8 @@ def record_second_call(
 
     Args:
         step: Function of no arguments; what it returns is let go at once.
-        model: Module whose parameters and gradients are told apart.
-        optimizer: Optimizer whose state is told apart.
+        model: Module whose parameters and gradients are reported separately.
+        optimizer: Optimizer whose state is reported separately.
         inputs: Tensors that `step` reads, in any nesting.
         device: The device's name in the result.
         operators: Which operators ran, in the result.
@@ -80,7 +80,7 @@ def _track_reachable(
 
 @contextmanager
 def _hooks(meter: AllocationMeter, model: nn.Module | None, optimizer: torch.optim.Optimizer | None) -> Iterator[None]:
-    """Tell the meter when a gradient is in place and when an optimizer works; remove every hook on the way out."""
+    """Notify the meter when a gradient is in place and when an optimizer works; remove every hook on exit."""
 
     def gradient_is_in_place(parameter: torch.Tensor) -> None:
         meter.track(gradients_of([parameter]), GRADIENT)

@@ -1,4 +1,4 @@
-"""How long a step takes. Time depends on the machine and its other work: it is shown, and never graded alone."""
+"""Measure how long a step takes. Time depends on the machine and its other work: it is shown, never graded alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which storages an object holds. Memory belongs to a storage; several tensors may be views of one."""
+"""Find the storages that an object holds. Memory belongs to a storage; several tensors may be views of one."""
 
 from __future__ import annotations
 

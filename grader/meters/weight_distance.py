@@ -1,4 +1,4 @@
-"""How far apart two training runs ended."""
+"""Measure how far apart two training runs ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def measure_weight_distance(model: nn.Module, reference: nn.Module, start: nn.Mo
     """Measure how far apart two models ended, relative to how far the reference moved.
 
     Zero means equal weights, and 1 is as far away as a model that was not trained at all. All parameters count, frozen
-    ones too; buffers do not. The three may lie on different devices.
+    ones too; buffers do not. The three may be on different devices.
 
     Args:
         model: A trained model.

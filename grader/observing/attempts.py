@@ -1,4 +1,4 @@
-"""The learner's own record of check calls: one line each, beside the notebook."""
+"""The learner's own record of check calls: one line each, next to the notebook."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _last_call = time.monotonic()  # the set-up cell imports this
 def append_attempt(exercise: str, check: str, code: str, seconds: float) -> None:
     """Append one line: exercise, check, misconception code, seconds, attempt number. No source text and no name.
 
-    Beside the seconds that the check ran it holds the seconds since the call before it, or since the kernel started:
+    In addition to the seconds of the check, it holds the seconds since the previous call, or since the kernel started:
     a duration and no date, so that a class can see which exercise takes long.
 
     `LEAN_TRAINING_ATTEMPTS=off` in the environment keeps no record. A folder that cannot be written keeps none either:

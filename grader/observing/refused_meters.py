@@ -1,13 +1,17 @@
-"""Keeps the meters out of an answer that is to be computed."""
+"""Keeps the meters, and runs on ranks, out of an answer that is to be computed."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 from grader.meters import forecast, measurement
 from grader.observing.contract import fail
+from grader.ranks import run
+
+Seam = tuple[ModuleType, str, str, str]  # module, what it calls first, misconception, what the learner called
 
 
 @contextlib.contextmanager
@@ -18,11 +22,28 @@ def refuse_meters(instead: str) -> Iterator[None]:
         instead: What is asked for, for the message.
     """
     # What each of them needs before the step runs, also where the learner's cell holds the function itself.
-    seams: tuple[tuple[Any, str, str, str], ...] = (
+    with _refused(
+        instead,
         (measurement, "record_second_call", "peak_measured", "measure_peak_memory"),
         (measurement, "measure_cuda_peak", "peak_measured", "measure_peak_memory"),
         (forecast, "ForecastMode", "peak_forecast", "forecast_peak_memory"),
-    )
+    ):
+        yield
+
+
+@contextlib.contextmanager
+def refuse_rank_runs(instead: str) -> Iterator[None]:
+    """Fail the check when the block runs something on ranks, whose messages and calls are counted.
+
+    Args:
+        instead: What is asked for, for the message.
+    """
+    with _refused(instead, (run, "rank_module", "ranks_run", "run_ranks or look_at_ranks")):
+        yield
+
+
+@contextlib.contextmanager
+def _refused(instead: str, *seams: Seam) -> Iterator[None]:
     kept = [getattr(module, name) for module, name, *_ in seams]
     for module, name, code, called in seams:
         setattr(module, name, _refuse(code, called, instead))
@@ -35,6 +56,7 @@ def refuse_meters(instead: str) -> Iterator[None]:
 
 def _refuse(code: str, called: str, instead: str) -> Callable[..., None]:
     def refuse(*_: Any, **__: Any) -> None:
-        fail(code, instead, f"a call of {called}", "what your function is handed: how does the answer follow from it?")
+        look_at = f"You call {called} instead of computing the answer. Look at the arguments of your function."
+        fail(code, instead, f"a call of {called}", look_at)
 
     return refuse

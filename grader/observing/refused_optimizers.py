@@ -19,7 +19,7 @@ def refuse_optimizers(instead: str, look_at: str) -> Iterator[None]:
 
     Args:
         instead: What is asked for, for the message.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis, and where the learner looks next.
     """
     # What each of them calls, also where the learner's cell holds the class or the function itself.
     seams: tuple[tuple[Any, str], ...] = (

@@ -26,13 +26,13 @@ def copy_of_state(optimizer: torch.optim.Optimizer) -> State:
 
 
 def is_state_emptied(optimizer: torch.optim.Optimizer, before: State) -> bool:
-    """Tell whether entries of a state are gone."""
+    """Return whether entries of a state are gone."""
     left = {id(parameter): set(state) for parameter, state in optimizer.state.items()}
     return any(set(entries) - left.get(key, set()) for key, entries in before.items())
 
 
 def is_state_as_before(optimizer: torch.optim.Optimizer, before: State) -> bool:
-    """Tell whether a state holds the same entries as when `before` was made, with the same values."""
+    """Return whether a state holds the same entries as when `before` was made, with the same values."""
     if {id(parameter) for parameter in optimizer.state if optimizer.state[parameter]} != {
         k for k in before if before[k]
     }:
@@ -47,7 +47,7 @@ def is_state_as_before(optimizer: torch.optim.Optimizer, before: State) -> bool:
 
 
 def is_as_before(handed_over: list[Any], parameters: Sequence[nn.Parameter], is_trained: Sequence[bool]) -> bool:
-    """Tell whether a list still holds the parameters, and each of them is trained or frozen as it was."""
+    """Return whether a list still holds the parameters, and each of them is trained or frozen as it was."""
     if len(handed_over) != len(parameters):
         return False
     pairs = zip(handed_over, parameters, is_trained, strict=True)

@@ -30,7 +30,7 @@ _NAMES = {
 class CollectiveLog(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """A context manager; inside it `events` grows by one entry for each collective operation.
 
-    It stands at the operators of torch.distributed, so it also sees what DDP starts from C++ during backward. The bytes
+    It wraps the operators of torch.distributed, so it also sees what DDP starts from C++ during backward. The bytes
     of an entry are those of the tensors that this rank puts in.
     """
 

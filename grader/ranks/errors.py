@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RankFailure:
-    """What became of a rank that did not end well.
+    """How a rank that did not end well has ended.
 
     Attributes:
         rank: Its number.

@@ -46,7 +46,7 @@ class Messages:
         """Send a copy of a tensor to another rank, and do not wait until it has arrived.
 
         Args:
-            tensor: At most six dimensions; what becomes of it afterwards does not change the message.
+            tensor: At most six dimensions; later changes to it do not change the message.
             destination: Another rank.
         """
         if not isinstance(tensor, torch.Tensor):
@@ -84,7 +84,7 @@ class Messages:
     def settle(self) -> Traffic:
         """End a piece of work: take in what was sent to this rank and not received, and return what was logged.
 
-        Every rank has to call it. The log begins anew.
+        Every rank has to call it. The log begins again.
         """
         sent, received = torch.zeros(2, self.world_size, dtype=torch.int64)
         for kind, peer, _ in self._events:

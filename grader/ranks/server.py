@@ -48,8 +48,8 @@ def run_job(job: dict[str, Any], requests: TextIO) -> dict[str, Any]:
         requests: The input; when it ends, so does the job.
 
     Returns:
-        "ended": "done", "failed" or "late"; "ended_at", by the monotonic clock, when the rest was told to end;
-        "exit_codes" by rank, negative for a signal and None for a rank that still ran.
+        "ended": "done", "failed" or "late"; "ended_at", by the monotonic clock, when the rest was stopped; "exit_codes"
+        by rank, negative for a signal and None for a rank that still ran.
     """
     gc.freeze()  # else a collection in a rank, as the Trainer makes it, copies every page of what was imported
     context = multiprocessing.get_context("fork")

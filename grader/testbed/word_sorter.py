@@ -11,7 +11,7 @@ Batch = tuple[Tensor, Tensor]
 
 
 class ResidualBlock(nn.Module):
-    """A normalisation and two matrices with their biases, beside the identity."""
+    """A normalisation and two matrices with their biases, added to the identity."""
 
     def __init__(self, width: int, hidden: int):
         super().__init__()

@@ -154,7 +154,7 @@ def test_an_edit_that_does_not_apply_exactly_once_is_rejected(banked: Path, line
         ('answer="off" code="two words"', "the wrong answer declares no code"),
         ('answer="off" edit="off" code="code_100"', "the cell is neither an edit nor an answer"),
         ('code="code_100"', "the cell is neither an edit nor an answer"),
-        ('answer="Off" code="code_100"', "the cell is neither an edit nor an answer"),
+        ('answer="two words" code="code_100"', "the cell is neither an edit nor an answer"),
         ('[markdown] answer="off" code="code_100"', "the cell is neither an edit nor an answer"),
         ('answer="off" code="code_100" points=2', "unknown cell key 'points'"),
         ('answer="off" code="code_100" seed="x"', "seed='x' is no whole number"),

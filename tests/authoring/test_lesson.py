@@ -12,8 +12,8 @@ from nbgrader.utils import compute_checksum
 
 from grader.authoring.lesson import build_master, build_release, lesson_points
 from grader.authoring.notebook import notebook_text
-from grader.classroom.alignment import align
-from grader.classroom.master import checks_of, untouched
+from grader.classroom.handed_in.alignment import align
+from grader.classroom.lesson.master import checks_of, untouched
 
 
 def cell_of(notebook: NotebookNode, grade_id: str) -> NotebookNode:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from small_class import NewRoom, fill, make_room
 
-from grader.classroom.grading import Grading, grade_class
-from grader.classroom.report import Row
+from grader.classroom.base.row import Row
+from grader.classroom.commands.grading import Grading, grade_class
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,15 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from small_course import code
 
-from grader.classroom.alignment import align
-from grader.classroom.execution import Execution, Limits, run_apart
-from grader.classroom.jobs import Job, run_job
-from grader.classroom.master import untouched
-from grader.classroom.reading import LearnerCell
+from grader.classroom.handed_in.alignment import align
+from grader.classroom.handed_in.reading import LearnerCell
+from grader.classroom.jobs.job import Job, run_job
+from grader.classroom.jobs.seeds import kernel_environment
+from grader.classroom.lesson.master import untouched
+from grader.classroom.running.execution import Execution, Limits
+from grader.classroom.running.worker_process import run_apart
 from grader.classroom.sandbox.confinement import AUTO
-from grader.classroom.scoring import Score, score_notebook
-from grader.classroom.seeds import kernel_environment
+from grader.classroom.scoring.scores import Score, score_notebook
 
 SEED = 20011
 GIVEN = """\
@@ -113,4 +114,4 @@ def graded(
     notebook = rebuilt(answers, own_cells)
     job = Job(nbformat.writes(notebook), "07_judged", SEED, is_forked=is_forked, sandbox=sandbox, is_unsafe=True)
     execution = run_job(job)
-    return {score.check.name: score for score in score_notebook(notebook, execution)}, execution
+    return {score.check: score for score in score_notebook(notebook, execution)}, execution

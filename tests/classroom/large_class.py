@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from small_course import LESSON
 
-from grader.classroom.report import FAILED, GRADED, UNREADABLE, Row
+from grader.classroom.base.row import FAILED, GRADED, UNREADABLE, Row, Score
 
 CHECKS = (
     ("check_double", "double", "core", 2.0),
@@ -19,24 +20,15 @@ CHECKS = (
 CODES = ("squared", "unrecognised", "unsolved", "added_instead_of_multiplied_by_the_number")
 
 
-def check_entry(name: str, is_passed: bool, code: str = "", **more: Any) -> dict[str, Any]:
+def score_of(name: str, is_passed: bool, code: str = "", **more: Any) -> Score:
     """Return what a row holds of one check."""
     _, exercise, part, maximum = next(check for check in CHECKS if check[0] == name)
-    entry = {
-        "check": name,
-        "exercise": exercise,
-        "part": part,
-        "points": maximum if is_passed else 0.0,
-        "maximum": maximum,
-        "verdict": "pass" if is_passed else "fail",
-        "code": "" if is_passed else code,
-        "expected": "" if is_passed else "8",
-        "measured": "" if is_passed else "16",
-        "look_at": "" if is_passed else "the number is squared, not doubled",
-        "reason": "" if is_passed else f"{code}: 16; the number is squared, not doubled",
-        "seconds": 0.01,
-    }
-    return entry | more
+    if is_passed:
+        return replace(Score(name, exercise, part, maximum, maximum, "pass", seconds=0.01), **more)
+    score = Score(
+        name, exercise, part, maximum, 0.0, "fail", code, "8", "16", "the number is squared, not doubled", 0.01
+    )
+    return replace(score, **more)
 
 
 def make_rows(count: int = 44, lesson: str = LESSON, seed: int = 7) -> list[Row]:
@@ -48,7 +40,7 @@ def make_rows(count: int = 44, lesson: str = LESSON, seed: int = 7) -> list[Row]
         checks = []
         for name, _, _, _ in CHECKS:
             is_passed = draw.random() < 0.15 + 0.8 * ability
-            checks.append(check_entry(name, is_passed, draw.choices(CODES, (5, 3, 2, 4))[0]))
+            checks.append(score_of(name, is_passed, draw.choices(CODES, (5, 3, 2, 4))[0]))
         student = f"student{number:03d}"
         file = f"{student}/{lesson}/{lesson}.ipynb"
         rows.append(
@@ -60,15 +52,17 @@ def make_rows(count: int = 44, lesson: str = LESSON, seed: int = 7) -> list[Row]
 def make_awkward(rows: list[Row]) -> list[Row]:
     """Return the rows with one of each that a person must look at."""
     lesson = rows[0].lesson
-    none = [check_entry(name, False, "unreadable", verdict="missing") for name, _, _, _ in CHECKS]
-    tampered = check_entry("check_double", False, "tampered", verdict="tampered", reason="a negative control passed")
-    withheld = check_entry(
-        "check_triple", False, "not_gradable", verdict="not_gradable", points=None, reason="no private loopback"
+    none = [score_of(name, False, "unreadable", verdict="missing") for name, _, _, _ in CHECKS]
+    tampered = score_of(
+        "check_double", False, "tampered", verdict="tampered", measured="a negative control passed", look_at=""
     )
-    by_hand = check_entry(
-        "check_guess", False, "manual", verdict="manual", reason="a person gives these points, in formgrader"
+    withheld = score_of(
+        "check_triple", False, "not_gradable", verdict="not_gradable", points=None, measured="no private loopback"
     )
-    passed = [check_entry(name, True) for name, _, _, _ in CHECKS]
+    by_hand = score_of(
+        "check_guess", False, "manual", verdict="manual", measured="a person gives these points, in formgrader"
+    )
+    passed = [score_of(name, True) for name, _, _, _ in CHECKS]
     return [
         *rows,
         Row(
@@ -86,7 +80,7 @@ def make_awkward(rows: list[Row]) -> list[Row]:
 
 
 def hand_in_attempts(classroom: Path, rows: list[Row], seed: int = 3) -> None:
-    """Put a record beside the notebooks of most students."""
+    """Hand in a record with the notebooks of most students."""
     draw = random.Random(seed)
     for row in rows[: len(rows) * 3 // 4]:
         lines = []
@@ -94,8 +88,8 @@ def hand_in_attempts(classroom: Path, rows: list[Row], seed: int = 3) -> None:
             tries = draw.randint(1, 4)
             for number in range(1, tries + 1):
                 is_last = number == tries
-                code = "passed" if is_last and check["points"] else draw.choice(CODES)
-                entry = {"exercise": check["exercise"], "check": check["check"], "code": code, "seconds": 0.01}
+                code = "passed" if is_last and check.points else draw.choice(CODES)
+                entry = {"exercise": check.exercise, "check": check.check, "code": code, "seconds": 0.01}
                 lines.append(json.dumps(entry | {"attempt": number, "worked_seconds": draw.randint(20, 900)}))
         path = classroom / "submitted" / row.file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ import nbformat
 from nbformat.notebooknode import NotebookNode
 from small_course import LESSON, answer, build_small_master, cell_of, code, from_colab, hand_in, solved
 
-from grader.classroom.folder import make_classroom
+from grader.classroom.commands.folder import make_classroom
 
 NewRoom = Callable[[], Path]  # makes another classroom of the small lesson
 BLANK_LATER_CELLS = "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])"

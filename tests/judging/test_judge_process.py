@@ -22,6 +22,7 @@ import grader
 from grader.channel import LARGEST_OBSERVATION_BYTES
 from grader.judging.__main__ import answer
 from grader.judging.lessons.gradient_accumulation import peak
+from grader.judging.lessons.gradient_accumulation.micro_batch_size import fitting
 from grader.lessons.gradient_accumulation.micro_batch_size import fit_cases
 from grader.lessons.gradient_accumulation.peak import peak_cases
 from grader.observation import Observation, decode_observation, encode_observation
@@ -38,7 +39,7 @@ def ask(text: str, check: str = SIZES, seed: int = SEED) -> dict[str, Any]:
 
 @cache
 def right_sizes() -> Observation:
-    chosen = [max(case.fitting) if case.fitting else None for case in fit_cases(SEED)]
+    chosen = [max(fitting(case)) if fitting(case) else None for case in fit_cases(SEED)]
     return Observation({"chosen": chosen, "reasons": ["nothing fits"]})
 
 

@@ -20,7 +20,7 @@ ERRORS = (RuntimeError, AssertionError, KeyboardInterrupt)
 
 
 class Failing:
-    """A chain's update that raises at one place of one call, if it is told to."""
+    """A chain's update that raises at one place of one call, if asked to."""
 
     def __init__(self, place=None, failing_call=2, error=RuntimeError):
         self.job = models.chain("plain")

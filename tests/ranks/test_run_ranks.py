@@ -102,7 +102,7 @@ def train(rank):
 """
     run = run_ranks(define(source, torch=torch, nn=nn)["train"], 2)
     events = [event for event in run.traffic[0].events if event[0] == "all_reduce"]
-    assert events[-1] == ("all_reduce", -1, 20)  # those of DDP are its buckets, which it forms anew after a backward
+    assert events[-1] == ("all_reduce", -1, 20)  # those of DDP are its buckets, which it forms again after a backward
     assert sum(byte_count for _, _, byte_count in events[:-1]) == 3 * 4 * 2 * (64 * 64 + 64)
     assert torch.equal(*run.returned)
 

@@ -1,1 +1,1 @@
-"""Where a learner's code runs: apart from the machine, the class, and everything that judges it."""
+"""Confine a learner's code, away from the machine, the class, and everything that judges it."""

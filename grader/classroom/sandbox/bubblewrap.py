@@ -1,9 +1,10 @@
-"""The sandbox of the program bubblewrap, for machines that allow namespaces to it alone; its kernels start anew."""
+"""Build the sandbox of bubblewrap, for machines that allow namespaces to that program only; kernels are not forked."""
 
 from __future__ import annotations
 
 import json
 import os
+import pkgutil
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -12,6 +13,7 @@ from pathlib import Path
 from . import system_calls, warden
 from .confinement import Confinement
 from .namespaces import FILES, FOLDER, HOST, USER_ID
+from .visible import nested
 
 PROGRAM = "bwrap"
 INSIDE = "/run/files"  # where the lesson's files are seen before they are copied
@@ -30,10 +32,13 @@ def command_in_bubblewrap(confinement: Confinement, call: str, arguments: Sequen
     words += ["--cap-drop", "ALL", "--uid", str(USER_ID), "--gid", str(USER_ID), "--hostname", HOST]
     words += ["--size", str(confinement.bounds.scratch_bytes), "--tmpfs", "/"]
     words += ["--proc", "/proc", "--dev", "/dev", "--dir", "/tmp", "--dir", confinement.home, "--dir", FOLDER]
-    for path in confinement.visible:
-        words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
+    for path, is_hidden in nested(confinement.visible, confinement.hidden):
+        if is_hidden:
+            words += ["--size", "4096", "--tmpfs", path]
+        else:
+            words += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
     for path in confinement.hidden:
-        words += ["--size", "4096", "--tmpfs", path, "--remount-ro", path]
+        words += ["--remount-ro", path]
     for path in confinement.devices:
         words += ["--dev-bind", path, path]
     for path, place in _write_settings(confinement):
@@ -44,7 +49,7 @@ def command_in_bubblewrap(confinement: Confinement, call: str, arguments: Sequen
 
 
 def _write_settings(confinement: Confinement) -> list[tuple[str, str]]:
-    """Write the files of /etc that differ inside, beside the run's other folders."""
+    """Write the files of /etc that differ inside, next to the run's other folders."""
     places = []
     for path, text in FILES.items():
         place = Path(confinement.root) / path.strip("/")
@@ -56,8 +61,6 @@ def _write_settings(confinement: Confinement) -> list[tuple[str, str]]:
 
 def main(document: str, call: str, *arguments: str) -> None:
     """Become the warden, as the first process inside, and run the call in a child."""
-    from grader.classroom.calls import call_by_name
-
     confinement = Confinement.from_dict(json.loads(document))
     shutil.copytree(INSIDE, FOLDER, dirs_exist_ok=True)
     reader, writer = os.pipe()
@@ -71,7 +74,7 @@ def main(document: str, call: str, *arguments: str) -> None:
             confinement.bounds,
             when_ready=lambda: None,
             members=warden.all_others,
-            scratch=confinement.sockets,  # it lies on the machine's disk
+            scratch=confinement.sockets,  # on the machine's disk
         )
         os._exit(code)
     os.close(reader)
@@ -80,7 +83,7 @@ def main(document: str, call: str, *arguments: str) -> None:
     warden.limit_processes(confinement.bounds)
     system_calls.prctl(system_calls.PR_SET_NO_NEW_PRIVS, 1)
     ready: Callable[[], None] = lambda: os.close(writer)  # noqa: E731
-    call_by_name(call)(list(arguments), ready=ready)
+    pkgutil.resolve_name(call)(list(arguments), ready=ready)
 
 
 if __name__ == "__main__":

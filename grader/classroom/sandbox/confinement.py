@@ -1,4 +1,4 @@
-"""What a confined process may see, hold and do, as plain data that reaches it through JSON."""
+"""Describe what a confined process may see, hold and do, as plain data that reaches it through JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WITH_LOOPBACK = (NAMESPACES, BUBBLEWRAP, NONE)  # the network of one machine, fo
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much a confined process and all that it starts may hold.
+    """Limits of a confined process and all that it starts.
 
     Attributes:
         memory_bytes: Memory of all its processes together, and of each alone.
@@ -39,7 +39,7 @@ class Confinement:
     Attributes:
         level: "namespaces", "bubblewrap" or "landlock".
         visible: Files and folders of the machine that it can read, at their own places.
-        hidden: Folders within them that it finds empty.
+        hidden: Folders within them of which it sees only what is visible itself.
         devices: Device files that it can use.
         run: Folder of this run, with three folders in it: see the properties.
         home: The home folder of the environment; empty inside.

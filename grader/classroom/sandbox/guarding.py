@@ -1,4 +1,4 @@
-"""How a process that a fork server forks becomes a confined kernel with a warden beside it."""
+"""Turn a process that a fork server has forked into a confined kernel and its warden."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def start_warden(confinement: Confinement, tell: Tell) -> Ready:
 
 
 def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell) -> int:
-    """Be the warden until the kernel has ended and nothing of it is left; return the exit code."""
+    """Be the warden until the kernel and all its processes have ended; return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)  # nothing within the sandbox may look into this process
     if confinement.level == NAMESPACES:
@@ -92,7 +92,7 @@ def _confine_self(confinement: Confinement) -> None:
     if confinement.level == NAMESPACES:
         warden.limit_processes(confinement.bounds)
         system_calls.drop_capabilities()
-        with contextlib.suppress(OSError):  # a second wall: the namespaces stand without it
+        with contextlib.suppress(OSError):  # a second wall: the namespaces hold without it
             filter_calls(has_namespaces=True)
     elif confinement.level == LANDLOCK:
         if os.getuid() == 0:

@@ -1,4 +1,4 @@
-"""The sandbox without namespaces: rules about files and signals (Landlock), and a filter of system calls.
+"""Build the sandbox without namespaces: rules about files and signals (Landlock), and a filter of system calls.
 
 There is no network at all, not even within the machine, so exercises with several ranks cannot be graded in it.
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 from . import system_calls as calls
 from .confinement import Confinement
 from .seccomp import filter_calls
+from .visible import PACKAGE
 
 SYS_CREATE_RULESET, SYS_ADD_RULE, SYS_RESTRICT_SELF = 444, 445, 446
 ABI_WITH_SIGNALS = 6  # Linux 6.12
@@ -53,7 +54,7 @@ def restrict_self(confinement: Confinement) -> None:
     rules = calls.system_call(SYS_CREATE_RULESET, attributes, 24, 0, what="Landlock's rules")
     for path in [*_without(confinement.visible, confinement.hidden), "/proc"]:
         _allow(rules, path, READ)
-    for path in _holding(confinement.visible, confinement.hidden):
+    for path in (*_holding(confinement.visible, confinement.hidden), str(PACKAGE)):
         _allow(rules, path, READ_FOLDER)
     for path in confinement.devices:
         _allow(rules, path, READ_FILE | WRITE_FILE | IOCTL_DEVICE)

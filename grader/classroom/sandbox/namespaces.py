@@ -1,4 +1,4 @@
-"""The sandbox of namespaces: a file system, processes, a network and users of its own.
+"""Build the sandbox of namespaces: a file system, processes, a network and users of its own.
 
 `enter_namespaces` is called by a process that then forks; its child is the first process of the new namespaces and
 calls `settle_first_process`. As root, the file system is built first, and the rights of root are given up before the
@@ -14,6 +14,7 @@ from pathlib import Path
 
 from . import system_calls as calls
 from .confinement import Confinement
+from .visible import nested
 
 FOLDER = "/tmp/lesson"  # where the kernel runs
 USER, USER_ID = "learner", 1000  # inside
@@ -71,7 +72,7 @@ def settle_first_process() -> None:
 
 
 def close_sockets(confinement: Confinement) -> None:
-    """Let nobody write to the folder of sockets any more: it lies on the machine's disk."""
+    """Make the folder of sockets read-only, since it is on the machine's disk."""
     calls.seal(confinement.sockets, calls.MOUNT_ATTR_RDONLY)
 
 
@@ -99,10 +100,13 @@ def _build_file_system(confinement: Confinement, owner: tuple[int, int]) -> None
     for path, target in LINKS.items():
         os.symlink(target, root + path)
     _give_to(owner, root + FOLDER, root + confinement.home)
-    for path in confinement.visible:
-        _show(root, path, SEALED)
+    for path, is_hidden in nested(confinement.visible, confinement.hidden):
+        if is_hidden:
+            calls.mount("tmpfs", root + path, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, "size=4k,mode=0755")
+        else:
+            _show(root, path, SEALED)
     for path in confinement.hidden:
-        calls.mount("tmpfs", root + path, "tmpfs", calls.MS_RDONLY, "size=4k,mode=0555")
+        calls.seal(root + path, SEALED)
     for path in confinement.devices:
         _show(root, path, calls.MOUNT_ATTR_NOSUID | calls.MOUNT_ATTR_NOEXEC)
     _give_to(owner, confinement.sockets)
@@ -119,7 +123,7 @@ def _give_to(owner: tuple[int, int], *folders: str) -> None:
 
 
 def _show(root: str, path: str, attributes: int) -> None:
-    """Let a file, a folder or a link of the machine stand at its own place below `root`."""
+    """Show a file, a folder or a link of the machine at its own path below `root`."""
     place = root + path
     os.makedirs(os.path.dirname(place), exist_ok=True)
     if os.path.islink(path):

@@ -1,4 +1,4 @@
-"""A look around from within a sandbox: whether it keeps what it promises on this very machine."""
+"""Test a sandbox from the inside: whether it keeps its promises on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of system calls: what reaches tables of the system and, without namespaces, the network and others."""
+"""Filter system calls that reach tables of the system and, without namespaces, the network and other processes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def filter_calls(*, has_namespaces: bool) -> None:
 
 
 def _apart() -> list[bytes]:
-    """Return the rules that stand in for namespaces: each ends in an answer, or goes on to the next one."""
+    """Return the rules that replace namespaces: each ends in an answer, or goes on to the next one."""
     allow = _answer(ALLOW)
     no_namespace = [_jump(JUMP_IF_ANY_BIT, NEW_NAMESPACES, 0, 1), _answer(ERROR | errno.EPERM), allow]
     return [

@@ -1,8 +1,12 @@
-"""The environment of a kernel: in a sandbox, only what Python and the libraries need, and no secret of the machine."""
+"""Choose the environment of a kernel: in a sandbox, only what Python and the libraries need."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
+
+import grader
 
 from .confinement import LANDLOCK, Confinement
 from .landlock import scratch_folder
@@ -66,3 +70,9 @@ def kernel_variables(environment: Mapping[str, str], confinement: Confinement | 
     home = scratch_folder(confinement) if confinement.level == LANDLOCK else confinement.home
     temporary = home if confinement.level == LANDLOCK else "/tmp"
     return kept | {"HOME": home, "TMPDIR": temporary, "USER": USER, "LOGNAME": USER}
+
+
+def with_import_path(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment with this very package first in PYTHONPATH."""
+    package = str(Path(grader.__file__).resolve().parents[1])
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, [package, environment.get("PYTHONPATH")]))}

@@ -1,7 +1,7 @@
-"""The process that stands beside a confined kernel: starts it, counts what it holds, and ends it.
+"""Watch over a confined kernel from a process of its own: start it, count what it holds, and end it.
 
 It computes nothing for the learner, and the learner cannot reach it: it is the first process of its namespaces, or
-stands outside of them.
+is outside of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOO_MUCH_MEMORY, TOO_MANY_PROCESSES, TOO_LARGE_FILES = (
     121,
     122,
     123,
-)  # exit codes, told from those of Python and signals
+)  # exit codes, distinct from those of Python and of signals
 _PAGE = resource.getpagesize()
 
 
@@ -133,7 +133,7 @@ def _excess(members: list[int], bounds: Bounds, scratch: str, shared_bytes: int)
 
 
 def _hold_more(members: list[int], most_bytes: int, shared_bytes: int) -> bool:
-    """Whether processes hold more memory together.
+    """Return whether processes hold more memory together.
 
     A quick look counts what forks share once for each of them. Only where that is too much, the shares of the largest
     are read, which takes Linux long, and the rest is taken to be like them.

@@ -1,4 +1,4 @@
-"""Models that are updated while their backward runs."""
+"""Models that are updated during their backward pass."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def backward_cases(seed: int) -> tuple[BackwardCase, ...]:
 
 @dataclass(frozen=True)
 class BackwardPeakCase:
-    """A chain whose update with AdamW is measured: small activations beside large gradients."""
+    """A chain whose update with AdamW is measured: its activations are small and its gradients large."""
 
     blocks: int
     batch: int

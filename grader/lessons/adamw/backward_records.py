@@ -1,27 +1,25 @@
-"""Records which gradients are alive, and which optimizers step, while a backward runs."""
+"""Records which gradients are in memory, and which optimizers step, during a backward pass."""
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.observing.contract import fail
 
 
 class BackwardRecord:
-    """What happened in the backwards of one model.
+    """What happened in the backward passes of one model.
 
     Attributes:
-        steps_inside: Steps of optimizers of the model while a backward ran.
+        steps_inside: Steps of optimizers of the model during a backward pass.
         steps_after: Steps of optimizers of the model at other times.
-        steps_of_others: Steps in a backward of optimizers that `make_optimizer` did not make.
-        gradients_alive: The most gradients that were there together while a backward ran.
-        gradients_left: The most gradients that were there after a backward.
+        steps_of_others: Steps during a backward pass of optimizers that `make_optimizer` did not make.
+        gradients_alive: The most gradients that existed at once during a backward pass.
+        gradients_left: The most gradients that were left after a backward pass.
     """
 
     def __init__(self, model: nn.Module):
@@ -41,7 +39,7 @@ class BackwardRecord:
         return make_noted
 
     def run_backward(self, loss: Tensor) -> None:
-        """Run the backward of a loss."""
+        """Run the backward pass of a loss."""
         self._is_running = True
         try:
             loss.backward()  # type: ignore[no-untyped-call]
@@ -50,9 +48,10 @@ class BackwardRecord:
                 raise
             fail(
                 "weight_needed_later",
-                "each hook changes its own parameter, which backward needs no more",
-                "a weight that was changed while backward still needed it",
-                "which parameters a step in your hook changes: those with a gradient from before too",
+                "hooks that change only their own parameter, whose gradient is complete",
+                "a weight that was changed while the backward pass still needed it",
+                "You step other parameters than the hook's own: all that still have a gradient move as well. Give each "
+                "hook an optimizer of its own parameter, and free the gradient.",
             )
         finally:
             self._is_running = False
@@ -64,7 +63,7 @@ class BackwardRecord:
         return {name: getattr(self, name) for name in names}
 
     def note_gradient(self, _: Tensor) -> None:
-        """Note how many gradients there are, right after one of them was written."""
+        """Note how many gradients there are right after one of them was written."""
         self.gradients_alive = max(self.gradients_alive, self._alive())
 
     def note_step(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
@@ -77,17 +76,3 @@ class BackwardRecord:
 
     def _alive(self) -> int:
         return sum(parameter.grad is not None for parameter in self.trained)
-
-
-@contextlib.contextmanager
-def record_backward(model: nn.Module) -> Iterator[BackwardRecord]:
-    """Record the backwards of `model` that go through `run_backward`, while the block runs."""
-    record = BackwardRecord(model)
-    handles = [register_optimizer_step_pre_hook(record.note_step)]
-    # These hooks come first, so they see a gradient that a later hook frees.
-    handles += [p.register_post_accumulate_grad_hook(record.note_gradient) for p in record.trained]  # type: ignore[no-untyped-call]
-    try:
-        yield record
-    finally:
-        for handle in handles:
-            handle.remove()

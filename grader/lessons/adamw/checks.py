@@ -41,21 +41,24 @@ from grader.testbed.own_optimizer import OwnOptimizer
 UPDATE_PARAMETERS = ("weight", "gradient", "state", "lr", "betas", "eps")
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
 BY_HAND = "AdamW written by hand"
-LINES_OF_ADAM = "the lines of the update: both moments, their correction, the step"
+LINES_OF_ADAM = "You call PyTorch's optimizer. Write the update itself: both moments, their correction, the step."
+LINES_OF_STEP = "You call the method step() of PyTorch's Adam or AdamW. Write the lines that it consists of."
 
 
 @make_check("predict_optimizer_state", ("parameters", "optimizer"))
 def check_state_bytes(predict_optimizer_state: Callable[..., Any], seed: int) -> Observation:
     """Ask for the state of six lists of parameters, which have shapes and no values."""
     predicted = []
-    look_at = "the rule of the optimizer: what of it is needed again at the next step?"
+    look_at = (
+        "You make an optimizer and measure it. Derive the bytes from its rule: what is needed again at the next step?"
+    )
     for case in state_cases(seed):
         with refuse_optimizers("a prediction, from the parameters and the name of the optimizer", look_at):
             parameters = case.make_parameters()
             handed_over = list(parameters)
             answer = predict_optimizer_state(handed_over, case.optimizer)
         if not is_as_before(handed_over, parameters, [kind.is_trained for kind in case.tensors]):
-            look_at = "a line that changes what it counts: pop, del, requires_grad_, an assignment to .grad"
+            look_at = "You change what you count. Look for pop, del, requires_grad_ or an assignment to .grad."
             fail("parameters_changed", "the parameters as they were", "another list, or other parameters", look_at)
         predicted.append(require_number(answer, "the state in bytes"))
     return Observation({"predicted_bytes": predicted})
@@ -63,7 +66,7 @@ def check_state_bytes(predict_optimizer_state: Callable[..., Any], seed: int) ->
 
 @make_check("adam_update", UPDATE_PARAMETERS)
 def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observation:
-    """Update single tensors for 20 steps, in turn."""
+    """Update single tensors for 20 steps, one after the other."""
 
     def observe(case: UpdateCase) -> tuple[dict[str, Any], list[Tensor]]:
         weights = [weight.to(lesson_device()) for weight in case.make_weights()]
@@ -101,7 +104,7 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
                 group.update(own)
             for weight, gradient in zip(weights, gradients, strict=True):
                 weight.grad = gradient
-            with refuse_optimizers(BY_HAND, LINES_OF_ADAM), refuse_step_of_torch(BY_HAND, LINES_OF_ADAM):
+            with refuse_optimizers(BY_HAND, LINES_OF_ADAM), refuse_step_of_torch(BY_HAND, LINES_OF_STEP):
                 optimizer.step()
             recorder.note_parameters(optimizer.param_groups, options, kept)
             recorder.note(gradients, kept)
@@ -165,7 +168,7 @@ def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -
 
 @make_check("count_state", ("optimizer",))
 def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation:
-    """Have the state of four optimizers counted. They are on the CPU, also where there is a CUDA device."""
+    """Have the state of four optimizers counted, on the CPU even where there is a CUDA device."""
     counted, copied_bytes, is_changed, is_emptied, moves = [], [], [], [], []
     for case in count_cases(seed):
         optimizer = case.make_optimizer()

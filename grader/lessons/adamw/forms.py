@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
 
 from grader.testbed.pair_runs import ShortEpochCase
-
-if TYPE_CHECKING:
-    pass
 
 
 def decay_forms_cases(seed: int) -> tuple[ShortEpochCase, ...]:

@@ -21,16 +21,16 @@ Method = Callable[..., Any]
 
 
 class HookRecord(BackwardRecord):
-    """What happened in the backwards of one model, and before them.
+    """What happened in the backward passes of one model, and before them.
 
     Attributes:
-        gradients_alive: The most gradients that were in memory together while a backward ran, wherever they are kept.
-        gradients_kept: The most gradients that were in memory after a backward, and not in any .grad.
-        nonzero_left: The most gradients that were in a .grad after a backward and held more than zeros.
+        gradients_alive: The most gradients that were in memory at once during a backward pass, wherever they are kept.
+        gradients_kept: The most gradients that were in memory after a backward pass, and not in any .grad.
+        nonzero_left: The most gradients that were in a .grad after a backward pass and held more than zeros.
         early_hooks: Hooks that were registered to run before a gradient is in .grad.
         module_hooks: Hooks that were registered on modules.
         optimizers_made: Calls of `make_optimizer`.
-        made_inside: Calls of it while a backward ran.
+        made_inside: Calls of it during a backward pass.
         made_twice: Parameters that it was given more than once.
     """
 
@@ -58,7 +58,7 @@ class HookRecord(BackwardRecord):
         return make_noted
 
     def run_backward(self, loss: Tensor) -> None:
-        """Run the backward of a loss."""
+        """Run the backward pass of a loss."""
         super().run_backward(loss)
         left = [parameter.grad for parameter in self.trained if parameter.grad is not None]
         self.nonzero_left = max(self.nonzero_left, sum(bool(gradient.any()) for gradient in left))
@@ -79,14 +79,19 @@ class HookRecord(BackwardRecord):
         return super().facts() | {name: getattr(self, name) for name in names} | {"unfrozen": unfrozen}
 
     def explain_kept(self, error: ValueError) -> tuple[str, str, str, str]:
-        """Return code, expected, measured and where to look, for a step that keeps memory."""
-        code, look_at = "memory_kept", "what your hooks keep: lists, closures, attributes"
+        """Return code, expected, measured and diagnosis for a step that keeps memory."""
+        code, look_at = (
+            "memory_kept",
+            "You keep tensors in your hooks. Look for lists, closures and attributes that hold them.",
+        )
         if self.made_inside:
             code = "optimizers_kept"
-            look_at = "make_optimizer inside a hook: every call makes an optimizer with a state of its own"
+            look_at = (
+                "You call make_optimizer in a hook, and every call makes a state of its own. Call it once, outside."
+            )
         elif self.gradients_left:
-            code, look_at = "gradients_stay", "gradients stay in .grad after backward: which line frees each of them?"
-        return code, "no memory kept after a backward", str(error).partition(". ")[0], look_at
+            code, look_at = "gradients_stay", "You leave gradients in .grad. Free each of them in its own hook."
+        return code, "no memory kept after a backward pass", str(error).partition(". ")[0], look_at
 
     def _in_memory(self) -> int:
         self._written = {key: one for key, one in self._written.items() if not one.expired()}  # type: ignore[no-untyped-call]
@@ -95,7 +100,7 @@ class HookRecord(BackwardRecord):
 
 @contextlib.contextmanager
 def record_hooks(model: nn.Module) -> Iterator[HookRecord]:
-    """Record the backwards of `model` that go through `run_backward`, while the block runs."""
+    """Record the backward passes of `model` that go through `run_backward` in the block."""
     record = HookRecord(model)
     handles = [register_optimizer_step_pre_hook(record.note_step)]
     # These hooks come first, so they see a gradient that a later hook frees.
@@ -109,7 +114,7 @@ def record_hooks(model: nn.Module) -> Iterator[HookRecord]:
 
 @contextlib.contextmanager
 def watch_registrations(record: HookRecord) -> Iterator[None]:
-    """Note the hooks that the block registers, and fail the check for one that backward could not call."""
+    """Note the hooks that the block registers, and fail the check for one that cannot be called."""
     seams: tuple[tuple[Any, str, str | None], ...] = (
         (Tensor, "register_post_accumulate_grad_hook", None),
         (Tensor, "register_hook", "early_hooks"),
@@ -144,10 +149,10 @@ def _watched(method: Method, record: HookRecord, count: str | None, *, is_on_ten
 
 def _require_hook(hook: Any, place: str) -> None:
     """Fail unless a hook is a function that takes one tensor."""
-    expected = "a hook that backward can call as hook(parameter)"
+    expected = "a hook that can be called as hook(parameter)"
     if not callable(hook):
         found = "None" if hook is None else type(hook).__name__
-        look_at = f"{place} (hand over the function itself, without brackets behind it)"
+        look_at = f"You register the result of a call. Register the function itself, without brackets: {place}"
         fail("hook_not_a_function", expected, f"{found}, which is no function", look_at)
     try:
         signature = inspect.signature(hook)
@@ -157,16 +162,18 @@ def _require_hook(hook: Any, place: str) -> None:
         signature.bind(None)
     except TypeError as error:
         name = getattr(hook, "__name__", type(hook).__name__)
-        fail("hook_with_other_parameters", expected, f"{name}{signature}: {error}", place)
+        look_at = f"You register a function that cannot be called with one argument, the parameter: {place}"
+        fail("hook_with_other_parameters", expected, f"{name}{signature}: {error}", look_at)
 
 
 def _returning_nothing(hook: Method, place: str) -> Method:
-    """Return the hook, made to fail the check where it returns something, which backward does not take."""
+    """Return the hook, made to fail the check where it returns something, which PyTorch rejects."""
 
     def call(parameter: Tensor) -> None:
         returned = hook(parameter)
         if returned is not None:
             expected = "a hook that returns nothing"
-            fail("hook_returns", expected, f"a hook that returns a {type(returned).__name__}", place)
+            look_at = f"You register a function that returns something. End it without a value: {place}"
+            fail("hook_returns", expected, f"a hook that returns a {type(returned).__name__}", look_at)
 
     return call

@@ -1,4 +1,4 @@
-"""Records what a step of AdamW, written by hand, leaves behind beside the weights."""
+"""Records what a step of AdamW, written by hand, leaves in addition to the weights."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def refuse_step_of_torch(instead: str, look_at: str) -> Iterator[None]:
 
     Args:
         instead: What is asked for, for the message.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis that the learner reads.
     """
 
     def refuse(*_: Any, **__: Any) -> None:
-        fail("torch_step_called", instead, "the step of an optimizer of PyTorch", look_at)
+        fail("torch_step_called", instead, "a call of the step of a PyTorch optimizer", look_at)
 
     owners = [owner for owner in (torch.optim.Adam, torch.optim.AdamW) if "step" in vars(owner)]
     kept = [owner.step for owner in owners]

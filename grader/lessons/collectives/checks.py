@@ -22,12 +22,31 @@ from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
 from grader.observing.contract import fail, require_number, require_tensor
 from grader.observing.rank_runs import run_on_ranks
+from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 from grader.ranks.run import RankRun
 from grader.verdict import CheckFailed, NotSolvedYet
 
 COLLECTIVE = ("tensor", "rank", "world_size", "send", "receive")
 PREDICTION = ("algorithm", "world_size", "tensor_bytes")
+NEVER_CAME = ("message_never_came", "raised_connection_error")
+STOPS = (  # what ends a run: code, part of the error's text, diagnosis
+    (
+        "received_before_sent",
+        SENT_NOTHING,
+        "You receive on a rank that has sent nothing yet. Where each rank does so, all wait: look at who sends first.",
+    ),
+    (
+        "names_itself",
+        "names itself",
+        "You let a rank send to itself, or receive from itself. Look at how the other rank's number is computed.",
+    ),
+    (
+        "names_no_rank",
+        "names rank",
+        "You name a rank that does not exist. Look at how the other rank's number is computed.",
+    ),
+)
 
 
 @make_check("predict_all_reduce", PREDICTION)
@@ -36,12 +55,18 @@ def check_all_reduce_costs(predict_all_reduce: Callable[..., Any], seed: int) ->
     predicted = []
     for case in cost_cases(seed):
         arguments = {name: getattr(case, name) for name in PREDICTION}
-        with tell_arguments("predict_all_reduce", **arguments):
+        instead = "rounds and bytes computed from the three arguments"
+        with tell_arguments("predict_all_reduce", **arguments), refuse_rank_runs(instead):
             answer = predict_all_reduce(*arguments.values())
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
             code = "returned_none" if answer is None else "no_pair"
-            fail(code, "two numbers: rounds, bytes", found, "what your function returns")
+            fail(
+                code,
+                "two numbers: rounds, bytes",
+                found,
+                "You return no pair of numbers. Return the rounds, then the bytes.",
+            )
         predicted.append([require_number(answer[0], "the rounds"), require_number(answer[1], "the bytes")])
     return Observation({"predicted": predicted})
 
@@ -60,8 +85,8 @@ def check_butterfly_rounds(all_reduce_butterfly: Callable[..., Any], seed: int) 
     arguments = {"collective": all_reduce_butterfly, "tensors": case.inputs()}
     try:
         run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", **arguments)
-    except CheckFailed as told:
-        refused = [{"error": told.measured, "messages": 0, "named": None}]
+    except CheckFailed as failed:
+        refused = [{"error": failed.measured, "messages": 0, "named": None}]
     else:
         refused = run.returned
     return Observation({**observation.facts, "refused": refused}, observation.tensors)
@@ -111,13 +136,13 @@ def _observe(
                 settings.append([{name: facts[name] for name in facts if name != "returned"} for facts in ranks])
         except NotSolvedYet:
             raise
-        except CheckFailed as told:
+        except CheckFailed as failed:
             if not settings:
                 raise
             sizes = " or ".join(dict.fromkeys(str(case.elements) for case in group))
-            measured = f"{told.measured}, on {world_size} rank{'s' if world_size > 1 else ''} with {sizes} elements"
+            measured = f"{failed.measured}, on {world_size} rank{'s' if world_size > 1 else ''} with {sizes} elements"
             kept = {name: value for name, value in tensors.items() if int(name.partition(".")[0]) < len(settings)}
-            stop = [told.code, told.expected, measured, told.look_at]
+            stop = [failed.code, failed.expected, measured, failed.look_at]
             return Observation({"settings": settings, "stopped": stop}, kept)
     return Observation({"settings": settings}, tensors)
 
@@ -127,21 +152,10 @@ def _run(collective: Callable[..., Any], exercise: str, world_size: int, cases: 
         return run_on_ranks(
             reduce_cases, world_size, exercise, collective=collective, inputs=[case.inputs() for case in cases]
         )
-    except CheckFailed as told:
-        place = told.look_at.partition(" (")[0]
-        if told.code in ("message_never_came", "raised_connection_error") and SENT_NOTHING in told.measured:
-            look_at = f"{place}: every rank waits here, so who sends first?"
-            fail("received_before_sent", told.expected, told.measured, look_at)
-        if told.code == "raised_value_error" and "names itself" in told.measured:
-            fail(
-                "names_itself",
-                told.expected,
-                told.measured,
-                f"{place}: which distance or neighbour is the rank itself?",
-            )
-        if told.code == "raised_value_error" and "names rank" in told.measured:
-            look_at = f"{place}: for which distance is there no such rank?"
-            fail("names_no_rank", told.expected, told.measured, look_at)
+    except CheckFailed as failed:
+        for code, shown_by, diagnosis in STOPS:
+            if failed.code in ("raised_value_error", *NEVER_CAME) and shown_by in failed.measured:
+                fail(code, failed.expected, failed.measured, f"{diagnosis} ({failed.look_at.partition(' (')[0]})")
         raise
 
 
@@ -149,6 +163,6 @@ def _require_result(facts: dict[str, Any], case: ReductionCase, rank: int, is_sh
     what = f"the result of rank {rank} of {case.world_size}"
     value = facts["returned"]
     if value is None and facts["type"] != "NoneType":
-        fail("wrong_type", f"{what}: a torch.Tensor", str(facts["type"]), "what your function returns")
+        fail("wrong_type", f"{what}: a torch.Tensor", str(facts["type"]), "You return no tensor. Return the result.")
     shape = tuple(value.shape) if is_shape_free and value is not None else case.shape
     return require_tensor(value, what, shape=shape, like=case.inputs())

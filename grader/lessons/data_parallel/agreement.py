@@ -50,11 +50,6 @@ class AgreementCase:
     width: int
     seed: int
 
-    @property
-    def is_equal(self) -> bool:
-        """Whether all ranks hold the same weights."""
-        return self.kind in (EQUAL, EQUAL_WITH_NAN)
-
     def make_model(self, rank: int) -> nn.Sequential:
         """Build the model of a rank; its first layer is frozen."""
         with torch.random.fork_rng(devices=[]):
@@ -64,7 +59,7 @@ class AgreementCase:
         vectors = [parameter.detach().view(-1) for parameter in model.parameters()]
         if self.kind in (*_SPECIAL, EQUAL_WITH_NAN):
             middle_of(vectors[_SECOND_MATRIX]).fill_(0.0 if self.kind in _SPECIAL else float("nan"))
-        if rank == self.odd_rank and not self.is_equal:
+        if rank == self.odd_rank and self.kind in PLACES:
             self._change(vectors)
         return model
 

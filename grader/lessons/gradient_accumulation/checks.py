@@ -1,4 +1,4 @@
-"""Observations of lesson 02: gradient accumulation."""
+"""Checks of lesson 02: gradient accumulation."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
 from grader.observing.library_calls import record_library_calls
 from grader.observing.recording import TrainingRecord, flat_gradient, record_training
+from grader.observing.refused_meters import refuse_meters
 from grader.observing.running import make_check
 from grader.testbed.regressions import MicroBatch
 
@@ -32,7 +33,8 @@ def check_predicted_peak(predict_peak_bytes: Callable[..., Any], seed: int) -> O
     """Ask for the peak of four chains."""
     predicted = []
     for case in peak_cases(seed):
-        answer = predict_peak_bytes(case.parameter_bytes, case.state_bytes, case.activation_bytes, case.k)
+        with refuse_meters("a formula: the peak computed from the four arguments"):
+            answer = predict_peak_bytes(case.parameter_bytes, case.state_bytes, case.activation_bytes, case.k)
         predicted.append(require_number(answer, "the peak in bytes"))
     return Observation({"predicted_bytes": predicted})
 
@@ -94,7 +96,12 @@ def check_token_peak(accumulate_token_gradients: Callable[..., Any], seed: int) 
     except ValueError as error:
         if "more memory" not in str(error):
             raise
-        fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
+        fail(
+            "memory_kept",
+            "no tensor kept after the call",
+            str(error),
+            "You keep tensors that outlive your function. Look for globals, attributes and retain_graph.",
+        )
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
@@ -133,7 +140,7 @@ def _guarded_forecast(case: FitCase) -> Callable[[int], int]:
                 "size_out_of_range",
                 f"a forecast for 1 to {case.batch} rows",
                 f"a forecast for {micro_batch} rows",
-                "where your search starts and where it ends",
+                "You ask for a size that no micro-batch has. Look at where your search starts and ends.",
             )
         return case.peak_bytes(micro_batch)
 

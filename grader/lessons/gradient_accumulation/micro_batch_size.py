@@ -29,16 +29,6 @@ class FitCase:
         accumulated_bytes = self.gradient_bytes if micro_batch < self.batch else 0
         return self.fixed_bytes + accumulated_bytes + self.row_bytes * micro_batch
 
-    @property
-    def divisors(self) -> list[int]:
-        """The sizes that divide the batch, smallest first."""
-        return [size for size in range(1, self.batch + 1) if self.batch % size == 0]
-
-    @property
-    def fitting(self) -> list[int]:
-        """The sizes that divide the batch and fit, smallest first."""
-        return [size for size in self.divisors if self.peak_bytes(size) <= self.budget_bytes]
-
 
 # Batches, each with the largest size that fits: no power of two, and not reached by halving the batch.
 ROOMY_SHARES = ((108, 12), (144, 12), (180, 20), (288, 24))

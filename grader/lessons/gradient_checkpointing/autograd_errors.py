@@ -1,4 +1,4 @@
-"""What autograd says of a run that fails, turned into a code and a place to look."""
+"""Turns errors of autograd into codes and diagnoses."""
 
 from __future__ import annotations
 
@@ -7,52 +7,52 @@ from collections.abc import Iterator
 
 from grader.observing.contract import fail
 
-# Texts of torch's errors that have one cause here: code, and where to look.
+# Texts of torch's errors that have one cause here: code and diagnosis.
 AUTOGRAD_ERRORS = (
     (
         "modified by an inplace operation",
         "input_changed_in_place",
-        "an operation in place on what a checkpoint has saved: it is needed again in backward",
+        "You change in place what a checkpoint has saved. Backward needs it again: look for an operation in place.",
     ),
     (
         "of floating point",
         "integer_input_differentiated",
-        "tokens are integers and cannot have a gradient: which inputs need one?",
+        "You ask for a gradient of tokens, which are integers. Look at which inputs need one.",
     ),
     (
         "One of the differentiated Tensors does not require grad",
         "gradient_of_fixed_tensor",
-        "the tensors that torch.autograd.grad is asked for: frozen parameters and some inputs need no gradient",
+        "You ask torch.autograd.grad for a tensor that needs no gradient: a frozen parameter, or an input.",
     ),
     (
         "does not require grad and does not have a grad_fn",
         "recomputed_without_graph",
-        "backward runs without a graph: torch.enable_grad() around the second run, and around a sum of its output",
+        "You run backward on an output without a graph. Look for torch.enable_grad() around the second run.",
     ),
     (
         "incorrect number of gradients",
         "gradients_miscounted",
-        "backward returns one value for each argument of apply; parameters are handed over one by one, a list is one",
+        "You return another number of gradients than apply has arguments. A list counts as one argument.",
     ),
     (
         "returned an invalid gradient at index",
         "gradients_in_another_order",
-        "the order of what backward returns: that of the arguments of apply, so block, input, parameters",
+        "You return the gradients in another order than the arguments of apply: block, input, parameters.",
     ),
     (
         "through the graph a second time",
         "graph_used_twice",
-        "a graph that is used for two backward passes: is the block really run again?",
+        "You use one graph for two backward passes. Look at whether the block really runs again.",
     ),
     (
         "have been used in the graph",
         "recomputed_from_another_tensor",
-        "the second run: does it start from the very tensor that the gradient is asked for?",
+        "You ask for the gradient of a tensor that the second run did not start from. Look at its input.",
     ),
     (
         "positional arguments but",
         "block_given_too_much",
-        "what the block is called with in backward: the gradient of the output is none of its inputs",
+        "You call the block with too many arguments in backward. The gradient of the output is none of its inputs.",
     ),
 )
 

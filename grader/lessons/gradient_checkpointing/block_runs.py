@@ -47,7 +47,7 @@ class BlockRecord:
 
 @contextlib.contextmanager
 def record_blocks(blocks: Sequence[nn.Module]) -> Iterator[BlockRecord]:
-    """Record each run of a block while the context lasts; a module that stands twice counts as its first place."""
+    """Record each run of a block while the context lasts; a module that is there twice counts as its first place."""
     record = BlockRecord()
     handles = []
     for module in dict.fromkeys(blocks):
@@ -95,11 +95,11 @@ def require_output(value: object, what: str, shape: torch.Size | None = None) ->
     """Fail unless `value` is a tensor, of this shape where one is given."""
     expected = f"{what}: a torch.Tensor"
     if value is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+        fail("returned_none", expected, "None", "You return nothing. Look at the end of your function.")
     if not isinstance(value, Tensor):
-        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+        fail("wrong_type", expected, type(value).__name__, "You return no tensor. Return what the block returns.")
     if shape is not None and value.shape != shape:
-        found, look_at = f"shape {tuple(value.shape)}", "the shape of what your function returns"
+        found, look_at = f"shape {tuple(value.shape)}", "You return another shape than the block does."
         fail("wrong_shape", f"{what}, of shape {tuple(shape)}", found, look_at)
     return value
 
@@ -108,11 +108,11 @@ def require_run(value: object) -> Callable[[Tensor], Any]:
     """Fail unless `value` can be called on an input."""
     expected = "a function that takes an input and returns the output of the blocks"
     if value is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return the inner one?")
+        fail("returned_none", expected, "None", "You return nothing. Return the inner function.")
     if isinstance(value, Tensor):
-        fail("output_returned", expected, "a tensor", "the inner function: return it, without calling it")
+        fail("output_returned", expected, "a tensor", "You call the inner function. Return it without calling it.")
     if not callable(value):
-        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+        fail("wrong_type", expected, type(value).__name__, "You return no function. Return one that takes an input.")
     return value
 
 
@@ -136,7 +136,12 @@ def measure_blocks(
         except ValueError as error:
             if "more memory" not in str(error):
                 raise
-            fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive backward")
+            fail(
+                "memory_kept",
+                "no tensor kept after the call",
+                str(error),
+                "You keep tensors beyond backward. Look for lists and globals.",
+            )
     return peak, record.facts()
 
 

@@ -13,34 +13,37 @@ from torch import Tensor, nn
 from torch.utils import checkpoint as library
 
 FAULTS = ("parameter_gradients", "random_state", "input_without_gradient", "no_recompute")
-PUBLISHED = frozenset({"parameter_gradients", "random_state", "input_without_gradient"})
 
 Checkpoint = Callable[[nn.Module, Tensor], Tensor]
 
 
 @dataclass(frozen=True)
 class FaultsCase:
-    """A checkpoint with some of the faults.
+    """A checkpoint, and what it does.
 
     Attributes:
-        faults: Names out of `FAULTS`.
-        is_torch: Whether it is torch's own without reentry, which has no fault and stops the second run early.
+        fills_parameters: Whether backward leaves gradients in the parameters of the block.
+        restores_random_state: Whether the second run draws the random numbers of the first.
+        needs_gradient: Whether the output needs a gradient where the input needs none.
+        runs_again: Whether backward runs the block again, and holds no graph until then.
+        is_torch: Whether it is torch's own without reentry, which stops the second run early.
     """
 
-    faults: frozenset[str]
+    fills_parameters: bool = True
+    restores_random_state: bool = True
+    needs_gradient: bool = True
+    runs_again: bool = True
     is_torch: bool = False
 
     def make_checkpoint(self) -> Checkpoint:
-        """Return `checkpoint(block, inputs)` with these faults."""
+        """Return `checkpoint(block, inputs)` that does this."""
         if self.is_torch:
             return partial(library.checkpoint, use_reentrant=False)
 
         def checkpoint(block: nn.Module, inputs: Tensor) -> Tensor:
             # A tensor that needs a gradient makes the output need one; its own gradient is None.
-            needs_gradient = torch.zeros((), requires_grad="input_without_gradient" not in self.faults)
-            outputs: Tensor = _Checkpoint.apply(  # type: ignore[no-untyped-call]
-                self.faults, block, inputs, needs_gradient
-            )
+            needs_gradient = torch.zeros((), requires_grad=self.needs_gradient)
+            outputs: Tensor = _Checkpoint.apply(self, block, inputs, needs_gradient)  # type: ignore[no-untyped-call]
             return outputs
 
         return checkpoint
@@ -48,35 +51,43 @@ class FaultsCase:
 
 def faults_cases(seed: int) -> tuple[FaultsCase, ...]:
     """Nine checkpoints in some order: two sound ones, one of them torch's; each fault alone; three with several."""
-    several = (PUBLISHED, frozenset(FAULTS[1:3]), frozenset({"no_recompute", "parameter_gradients"}))
-    cases = [frozenset[str](), *(frozenset({name}) for name in FAULTS), *several]
-    checkpoints = [*map(FaultsCase, cases), FaultsCase(frozenset(), is_torch=True)]
+    checkpoints = [
+        FaultsCase(),
+        FaultsCase(fills_parameters=False),
+        FaultsCase(restores_random_state=False),
+        FaultsCase(needs_gradient=False),
+        FaultsCase(runs_again=False),
+        FaultsCase(fills_parameters=False, restores_random_state=False, needs_gradient=False),  # as published
+        FaultsCase(restores_random_state=False, needs_gradient=False),
+        FaultsCase(fills_parameters=False, runs_again=False),
+        FaultsCase(is_torch=True),
+    ]
     return tuple(random.Random(seed).sample(checkpoints, len(checkpoints)))
 
 
 class _Checkpoint(torch.autograd.Function):
-    """Runs a block without a graph and again in backward, but for the faults."""
+    """Runs a block without a graph and again in backward, except for what the case leaves out."""
 
     @staticmethod
-    def forward(ctx: Any, faults: frozenset[str], block: nn.Module, inputs: Tensor, needs_gradient: Tensor) -> Tensor:
-        ctx.faults, ctx.block, ctx.random_state = faults, block, torch.get_rng_state()
+    def forward(ctx: Any, case: FaultsCase, block: nn.Module, inputs: Tensor, needs_gradient: Tensor) -> Tensor:
+        ctx.case, ctx.block, ctx.random_state = case, block, torch.get_rng_state()
         ctx.save_for_backward(inputs)
-        if "no_recompute" in faults:
-            ctx.graph = _run_with_graph(block, inputs)
-            return ctx.graph[1].detach()  # type: ignore[no-any-return]
-        return block(inputs)  # type: ignore[no-any-return]
+        if case.runs_again:
+            return block(inputs)  # type: ignore[no-any-return]
+        ctx.graph = _run_with_graph(block, inputs)
+        return ctx.graph[1].detach()  # type: ignore[no-any-return]
 
     @staticmethod
     def backward(ctx: Any, *output_gradients: Any) -> tuple[None, None, Tensor | None, None]:
         (inputs,) = ctx.saved_tensors
-        if "no_recompute" in ctx.faults:
-            own_inputs, outputs = ctx.graph
-        else:
-            with torch.random.fork_rng(devices=[], enabled="random_state" not in ctx.faults):
-                if "random_state" not in ctx.faults:
+        if ctx.case.runs_again:
+            with torch.random.fork_rng(devices=[], enabled=ctx.case.restores_random_state):
+                if ctx.case.restores_random_state:
                     torch.set_rng_state(ctx.random_state)
                 own_inputs, outputs = _run_with_graph(ctx.block, inputs)
-        if "parameter_gradients" not in ctx.faults:
+        else:
+            own_inputs, outputs = ctx.graph
+        if ctx.case.fills_parameters:
             torch.autograd.backward(outputs, output_gradients[0])
             return None, None, own_inputs.grad, None
         if not inputs.requires_grad:

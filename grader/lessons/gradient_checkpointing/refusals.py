@@ -33,5 +33,5 @@ def _refuse(*_: Any, **__: Any) -> None:
         "library_checkpoint_used",
         "a checkpoint by hand: a torch.autograd.Function whose backward runs the block again",
         "a call of torch.utils.checkpoint",
-        "what the library does for you: store the input, run without a graph, run again in backward",
+        "You call torch's checkpoint, but the exercise is by hand. Store the input, and run the block again.",
     )

@@ -15,6 +15,7 @@ from grader.lessons.local_sgd.synchronisations import synchronisations_cases
 from grader.observation import Observation
 from grader.observing.contract import fail, require_number
 from grader.observing.rank_runs import run_on_ranks
+from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 from grader.verdict import CheckFailed
 
@@ -57,7 +58,8 @@ def check_local_sgd_synchronisations(predict_synchronisations: Callable[..., Any
     """Ask for the synchronisations of fifteen runs, and whether they equal data parallel training."""
     predicted = []
     for case in synchronisations_cases(seed):
-        answer = predict_synchronisations(case.micro_batches, case.k, case.every, case.optimizer)
+        with refuse_rank_runs("both answers derived from the four arguments"):
+            answer = predict_synchronisations(case.micro_batches, case.k, case.every, case.optimizer)
         if not isinstance(answer, tuple | list) or len(answer) != 2:
             found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
             look_at = "You do not return a pair. Return the number of synchronisations, and True or False."

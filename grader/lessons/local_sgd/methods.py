@@ -29,9 +29,11 @@ class MethodCase:
 
     Attributes:
         world_size: How many ranks.
-        method: What a right test calls it.
-        every: With "parameters", the ranks average after so many updates.
-        driver: With "driver", the rank that takes the steps.
+        is_gradient_averaged: Whether the ranks average their gradients before a step.
+        is_parameter_averaged: Whether they average their parameters after every so many updates.
+        is_driver_alone: Whether one rank takes the steps, and sends its parameters to the others.
+        every: After how many updates they average parameters.
+        driver: The rank that may take the steps alone.
         difference: How the gradients of the ranks differ.
         is_kept: Whether gradients are cleared in place, so that each stays the same tensor.
         is_normalised: Whether the model has running statistics, which stay different on each rank.
@@ -41,7 +43,9 @@ class MethodCase:
     """
 
     world_size: int
-    method: str
+    is_gradient_averaged: bool
+    is_parameter_averaged: bool
+    is_driver_alone: bool
     every: int
     driver: int
     difference: str
@@ -114,7 +118,8 @@ def method_cases(seed: int) -> tuple[MethodCase, ...]:
         kept: bool = False,
         normalised: bool = False,
     ) -> MethodCase:
-        return MethodCase(world_size, method, every, driver, difference, kept, normalised, updates, width, seed)
+        ways = (method in (GRADIENTS, DRIVER), method == PARAMETERS, method == DRIVER)
+        return MethodCase(world_size, *ways, every, driver, difference, kept, normalised, updates, width, seed)
 
     pairs = [
         case(2, GRADIENTS),

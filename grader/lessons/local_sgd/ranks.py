@@ -13,7 +13,7 @@ from torch.optim.optimizer import _global_optimizer_post_hooks, _global_optimize
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
 from grader.lessons.local_sgd.epoch_records import count_barriers, count_steps, record_epoch
 from grader.lessons.local_sgd.epochs import epoch_cases
-from grader.lessons.local_sgd.methods import DRIVER, GRADIENTS, PARAMETERS, MethodCase, method_cases
+from grader.lessons.local_sgd.methods import MethodCase, method_cases
 from grader.observing.rank_records import defer_asynchronous_calls, plain, watch_rows, watch_steps
 from grader.ranks.collectives import CollectiveLog
 
@@ -134,13 +134,13 @@ def _train_by(case: MethodCase, model: nn.Module, optimizer: torch.optim.Optimiz
         optimizer.zero_grad(set_to_none=not case.is_kept)
         case.loss(model, rank, update).backward()  # type: ignore[no-untyped-call]
         gradients = [one.grad for one in model.parameters() if one.grad is not None]
-        if case.method in (GRADIENTS, DRIVER):
+        if case.is_gradient_averaged:
             average_in_place(gradients)
-        if case.method != DRIVER or rank == case.driver:
+        if not case.is_driver_alone or rank == case.driver:
             optimizer.step()
-        if case.method == DRIVER:
+        if case.is_driver_alone:
             for parameter in model.parameters():
                 dist.broadcast(parameter.detach(), src=case.driver)
         is_due = (update + 1) % case.every == 0 or update + 1 == case.updates
-        if case.method == PARAMETERS and is_due:
+        if case.is_parameter_averaged and is_due:
             average_in_place(list(model.parameters()))

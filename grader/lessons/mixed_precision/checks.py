@@ -36,7 +36,7 @@ def check_predicted_scale(predict_scale: Callable[..., Any], seed: int) -> Obser
     for case in scale_cases(seed):
         answer = predict_scale(case.start_scale, case.growth_interval, list(case.found_inf))
         if answer is None and not case.found_inf and predict_scale(case.start_scale, 2, [False]) is not None:
-            look_at = "the return stands inside the loop: it ends the function after one update"
+            look_at = "You return inside the loop, which ends your function after one update. Return after the loop."
             fail("returned_in_the_loop", "a scale for a history of no updates", "no return reached", look_at)
         predicted.append(require_number(answer, "the scale"))
     return Observation({"predicted_scales": predicted})

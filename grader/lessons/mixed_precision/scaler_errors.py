@@ -10,62 +10,63 @@ import torch
 
 from grader.observing.contract import fail
 
-# What torch says where the calls of a GradScaler come in another order than it needs.
+# The errors that a GradScaler raises where its calls come in another order than it needs.
 _SCALER_ERRORS = (
     (
         "step() has already been called since the last update()",
         "scale_not_updated",
         "a second update with the scaler of the first",
-        "who calls scaler.update(), and when: the scale is adjusted once after each step",
+        "You step again before you update the scale. Call scaler.update() once after each step.",
     ),
     (
         "unscale_() has already been called on this optimizer",
         "unscaled_twice",
         "a second unscale_() in the same update",
-        "how often the gradients of one update are divided by the scale: once, when all of them are there",
+        "You unscale twice in one update. Call scaler.unscale_(optimizer) once, after the last backward().",
     ),
     (
         "unscale_() is being called after step()",
         "unscaled_after_step",
         "unscale_() after the step",
-        "the order: unscale, clip, step, update",
+        "You unscale after the step. The order is: unscale, clip, step, update.",
     ),
     (
         "unscale_() is being called after step()",
         "scale_not_updated",
         "a second update with the scaler still at the first",
-        "who calls scaler.update(), and when: the scale is adjusted once after each step",
+        "You start another update before the scale of the last one is updated. Call scaler.update() after each step.",
     ),
     (
         "Attempting to unscale FP16 gradients",
         "weights_in_16_bit",
         "gradients in fp16, of weights in fp16",
-        "model.half() is not mixed precision: autocast casts inside its region, and leaves the weights",
+        "You convert the weights with model.half(), which is not mixed precision. Leave them in float32: autocast "
+        "casts inside its region.",
     ),
     (
         "No inf checks were recorded for this optimizer",
         "no_gradient_to_unscale",
         "scaler.step(optimizer) found no gradient",
-        "what comes before the step: a backward() of the scaled loss, and no zero_grad() in between",
+        "You step without any gradient. Call backward() on the scaled loss, and no zero_grad() in between.",
     ),
     (
         "No inf checks were recorded",
         "updated_without_step",
         "scaler.update() before any gradient was looked at",
-        "who decides on the step: scaler.step(optimizer) looks for inf; update() comes after it, once",
+        "You update the scale before scaler.step(optimizer) has looked for inf. Call scaler.update() after it, once.",
     ),
     (
         "Attempted ",
         "nothing_scaled",
         "a scaler that was given no loss",
-        "scaler.scale(loss): the backward has to start from the scaled loss",
+        "You never scale a loss. Start each backward pass from scaler.scale(loss).",
     ),
 )
 
 
 @contextlib.contextmanager
 def explain_scaler_errors(*, is_first: bool = False) -> Iterator[None]:
-    """Say in three lines what an error of GradScaler means.
+    """Explain errors of GradScaler in three lines.
 
     Args:
         is_first: Whether no update came before, which could have left the scaler in the middle of its work.
@@ -91,7 +92,7 @@ def refuse_library_scaler() -> Iterator[None]:
     """Fail the check when the block makes or uses a GradScaler of PyTorch."""
 
     def refuse(*_: Any, **__: Any) -> None:
-        look_at = "the five lines that scaler.step and scaler.update stand for: they are yours to write"
+        look_at = "You use PyTorch's scaler. Write the lines that its step() and update() stand for yourself."
         fail("library_scaler_used", "a scaler of your own", "a torch.amp.GradScaler", look_at)
 
     names = ("__init__", "unscale_", "step", "update")

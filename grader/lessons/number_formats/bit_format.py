@@ -12,9 +12,9 @@ class BitFormat:
     Attributes:
         exponent_bits: Bits of the exponent.
         mantissa_bits: Bits of the mantissa that are stored.
-        has_infinity: Whether the top exponent stands for infinities and NaN, as in IEEE 754. Otherwise it stands for
-            numbers, but for the pattern of ones alone, which is NaN, as in e4m3.
-        name: Its name, "" for a format that has none.
+        has_infinity: Whether the top exponent means infinities and NaN, as in IEEE 754. Otherwise it holds numbers,
+            and only the pattern of ones is NaN, as in e4m3.
+        name: Its name, "" for a format without one.
     """
 
     exponent_bits: int
@@ -24,7 +24,7 @@ class BitFormat:
 
     @property
     def bias(self) -> int:
-        """What the stored exponent is larger by than the power of two that it stands for."""
+        """What is subtracted from the stored exponent to get the power of two."""
         return int(2 ** (self.exponent_bits - 1)) - 1
 
     @property
@@ -33,7 +33,7 @@ class BitFormat:
         return int(2 ** (1 + self.exponent_bits + self.mantissa_bits))
 
     def __str__(self) -> str:
-        """Its name, or its bits as sign-exponent-mantissa."""
+        """Return its name, or its bits as sign-exponent-mantissa."""
         return self.name or f"1-{self.exponent_bits}-{self.mantissa_bits}"
 
 

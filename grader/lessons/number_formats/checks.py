@@ -1,4 +1,4 @@
-"""Observations of lesson 04: number formats."""
+"""Observes the answers of lesson 04: number formats."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
 from grader.observing.contract import fail, require_number, require_tensor
 from grader.observing.running import make_check
+
+NOTHING_RETURNED = "You return nothing. Look at the end of your function: does it return its result?"
 
 
 @make_check("format_limits", ("exponent_bits", "mantissa_bits", "number"))
@@ -78,9 +80,12 @@ def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observa
         before = values.clone()
         chosen.append(_require_name(choose_format(values, case.tolerance)))
         if not torch.equal(values, before):
-            fail("values_changed", "the tensor as it was", "other values in it", "operations in place, with an `_`")
+            look_at = (
+                "You change `values` in place. Look for operations whose names end in `_`, and for `values[...] = ...`."
+            )
+            fail("values_changed", "the tensor as it was", "other values in it", look_at)
     if chosen == [None] * len(chosen):
-        fail("returned_none", "the name of a format", "None", "the end of your function: does it return its result?")
+        fail("returned_none", "the name of a format", "None", NOTHING_RETURNED)
     return Observation({"chosen": chosen})
 
 
@@ -95,14 +100,14 @@ def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observatio
 
 
 def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> float:
-    """Round one value; an exception is told with it."""
+    """Round one value; name it in the message of an exception."""
     called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
     with tell_arguments("round_to_format", **called):
         return _require_value(round_to_format(value, exponent_bits, mantissa_bits))
 
 
 def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> str:
-    """Ask what one value loses; an exception is told with it."""
+    """Ask what one value loses; name it in the message of an exception."""
     called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
     with tell_arguments("what_is_lost", **called):
         return _require_word(what_is_lost(value, exponent_bits, mantissa_bits), LOSSES)
@@ -110,16 +115,17 @@ def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: in
 
 def _require_limits(value: object) -> dict[str, int | float]:
     """Fail unless `value` is a dict with a finite number for each limit."""
+    expected = f"a dict with the keys {', '.join(LIMITS)}"
     if value is None:
-        expected = f"a dict with the keys {', '.join(LIMITS)}"
-        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+        fail("returned_none", expected, "None", NOTHING_RETURNED)
     if not isinstance(value, Mapping):
-        expected = f"a dict with the keys {', '.join(LIMITS)}"
-        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+        look_at = "You return something other than a dict. Look at the keys that the docstring names."
+        fail("wrong_type", expected, type(value).__name__, look_at)
     for key in LIMITS:
         if key not in value:
             found = ", ".join(map(str, value)) or "no key"
-            fail("key_missing", f'a dict with the key "{key}"', found, "the keys that the docstring names")
+            look_at = f'You leave out "{key}". Return every key that the docstring names.'
+            fail("key_missing", f'a dict with the key "{key}"', found, look_at)
     return {key: require_number(value[key], f'"{key}"') for key in LIMITS}
 
 
@@ -131,10 +137,11 @@ def _require_value(value: object) -> float:
 def _require_pair(value: object, *, like: Tensor) -> tuple[Tensor, Tensor]:
     """Fail unless `value` is total and lost, finite and in the format of `like`."""
     if value is None:
-        fail("returned_none", "two tensors", "None", "the end of your function: does it return its result?")
+        fail("returned_none", "two tensors", "None", NOTHING_RETURNED)
     if not isinstance(value, tuple | list) or len(value) != 2:
         measured = f"{type(value).__name__}" + (f" of {len(value)}" if isinstance(value, tuple | list) else "")
-        fail("not_a_pair", "two tensors: total and lost", measured, "the last line of your function")
+        look_at = "You do not return a pair. Return the new total and what it lacks, in this order."
+        fail("not_a_pair", "two tensors: total and lost", measured, look_at)
     total, lost = value
     return require_tensor(total, "the total", like=like), require_tensor(lost, "lost", like=like)
 
@@ -145,9 +152,12 @@ def _require_word(value: object, words: tuple[str, ...]) -> str:
         return value
     expected = f"one of the words {', '.join(words)}"
     if value is None:
-        fail("returned_none", expected, "None", "the branches of your function: does each of them return a word?")
+        fail(
+            "returned_none", expected, "None", "You return no word in one branch or more. Look at how each branch ends."
+        )
     measured = f"{type(value).__name__}: {value!r}"[:80]
-    fail("wrong_word", expected, measured, "the words of the docstring, letter by letter")
+    look_at = "You return a word that the docstring does not name. Compare them letter by letter."
+    fail("wrong_word", expected, measured, look_at)
 
 
 def _require_name(value: object) -> str | None:
@@ -156,6 +166,8 @@ def _require_name(value: object) -> str | None:
         return value
     expected = f"one of the names {', '.join(FORMAT_NAMES)}"
     if isinstance(value, torch.dtype):
-        fail("dtype_returned", expected, str(value), "FORMATS: its keys are names, its values are dtypes")
+        look_at = "You return a dtype, a value of FORMATS. Return its key, the name."
+        fail("dtype_returned", expected, str(value), look_at)
     measured = f"{type(value).__name__}: {value!r}"[:80]
-    fail("wrong_name", expected, measured, "the keys of FORMATS, letter by letter")
+    look_at = "You return something that is not a key of FORMATS. Compare it with the keys letter by letter."
+    fail("wrong_name", expected, measured, look_at)

@@ -14,13 +14,13 @@ FORMAT_NAMES = ("e4m3", "e5m2", "fp16", "bf16", "fp32")
 
 @dataclass(frozen=True)
 class ChoiceCase:
-    """A tensor, and the relative error that it may suffer.
+    """A tensor, and the relative error that its values may have.
 
     Attributes:
-        what: What the tensor stands for.
-        tolerance: The largest relative error of a value that is not zero.
+        what: What the tensor holds.
+        tolerance: The largest relative error that a value other than zero may have.
         exponents: Smallest and largest power of two of the values.
-        outlier: A value that is set apart from the others; 0 for none.
+        outlier: A value far from the others; 0 for none.
         zeros: Share of the values that are zero.
         is_power_of_two: Whether all values are powers of two.
         seed: Seed of the values.
@@ -40,7 +40,7 @@ class ChoiceCase:
         low, high = self.exponents
         exponent = torch.randint(low, high + 1, (2000,), generator=generator).double()
         significand = 1 + torch.rand(2000, generator=generator).double() * (not self.is_power_of_two)
-        significand[0] = 1  # every format has powers of two: the first value alone tells nothing of precision
+        significand[0] = 1  # every format has powers of two: the first value alone shows nothing of precision
         sign = torch.randint(0, 2, (2000,), generator=generator) * 2 - 1
         kept = torch.rand(2000, generator=generator) >= self.zeros
         values = (sign * kept * significand * torch.exp2(exponent)).float()
@@ -50,7 +50,7 @@ class ChoiceCase:
 
 
 def choice_cases(seed: int) -> tuple[ChoiceCase, ...]:
-    """Fifteen settings in an order of their own; each of them tells one rule of the choice."""
+    """Return fifteen settings in a drawn order; each of them tests one rule of the choice."""
     draw, seeds = random.Random(seed), itertools.count(15 * seed)
     big, small = draw.uniform(7e4, 3e5), draw.uniform(1e-8, 2.5e-8)
     beyond_fp16 = draw.uniform(65530, 65690)  # infinite in fp16, and 65504 is near

@@ -16,7 +16,7 @@ class SumCase:
         what: What is added up.
         dtype: Format of totals and values.
         steps: Values for each total.
-        count: Totals that are kept side by side.
+        count: Totals that are added up in parallel.
         start: Size of the totals at the beginning.
         size: Size of the values.
         noise: Share of a value that changes from step to step; above 1 the signs change.
@@ -42,7 +42,7 @@ class SumCase:
 
 
 def sum_cases(seed: int) -> tuple[SumCase, ...]:
-    """Three settings: a sum from zero, weights with growing updates, and negative weights with noisy updates."""
+    """Return three settings: a sum from zero, weights with growing updates, and negative weights with noisy updates."""
     return (
         SumCase("a sum of small values from zero", torch.bfloat16, 1000, 8, 0.0, 0.008, 0.0, seed),
         SumCase("weights with small updates", torch.float16, 800, 6, 2.0, 3e-4, 0.3, seed + 1),

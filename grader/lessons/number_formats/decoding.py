@@ -12,7 +12,7 @@ MOST_BITS = 11
 
 
 def decoding_cases(seed: int) -> tuple[BitFormat, ...]:
-    """The four formats of 16 and 8 bits that torch has, and two that it does not have."""
+    """Return the four formats of 16 and 8 bits that torch has, and two that it does not have."""
     draw = random.Random(seed)
     first, second = draw.sample(EXPONENT_BITS, 2)
     with_infinity = BitFormat(first, draw.randint(2, MOST_BITS - first))

@@ -20,7 +20,7 @@ class LimitsCase:
     Attributes:
         bit_format: The format, with infinities.
         number: A positive number within the format's range.
-        what: Where the number lies.
+        what: Where the number is.
     """
 
     bit_format: BitFormat
@@ -29,7 +29,7 @@ class LimitsCase:
 
 
 def limits_cases(seed: int) -> tuple[LimitsCase, ...]:
-    """Five settings: numbers above and below one, a power of two, and two numbers among the subnormals."""
+    """Return five settings: numbers above and below one, a power of two, and two numbers among the subnormals."""
     draw = random.Random(seed)
     wide, narrow = _bits(draw, (6, 7), 3), _bits(draw, (4, 5), 2)
     return (

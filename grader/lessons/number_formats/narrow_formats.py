@@ -1,4 +1,4 @@
-"""Keeps torch's own narrow formats out of an answer that is to be written by hand."""
+"""Refuses torch's own narrow formats in an answer that should be written by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 
 from grader.observing.contract import fail
 
-NARROW_BYTES = 2  # an element of a narrow format has at most so many
+NARROW_BYTES = 2  # the most that an element of a narrow format has
 
 
 @contextlib.contextmanager
@@ -42,6 +42,9 @@ class _Refusal(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for value in tree_leaves(result):
             if isinstance(value, torch.Tensor) and value.is_floating_point() and value.itemsize <= NARROW_BYTES:
                 measured = f"a tensor in {value.dtype}"
-                look_at = "the two counts of bits: torch has only some of the formats that you are asked for"
+                look_at = (
+                    "You let torch convert the value, and torch has only some of these formats. "
+                    "Compute it from the counts of bits."
+                )
                 fail("torch_format_used", self.instead, measured, look_at)
         return result

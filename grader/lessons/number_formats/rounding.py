@@ -1,4 +1,4 @@
-"""Values to be rounded, each kind of them where one rule of rounding decides."""
+"""Values to be rounded, of each kind for which one rule of rounding decides."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class RoundingCase:
 
 
 def rounding_cases(seed: int) -> tuple[RoundingCase, ...]:
-    """Three formats that torch has, and three that it does not have, with the same kinds of values."""
+    """Return three formats that torch has, and three that it does not have, with the same kinds of values."""
     draw = random.Random(seed)
     unknown = [BitFormat(*draw.choice(bits)) for bits in (FEWER_EXPONENT_BITS, MORE_EXPONENT_BITS)]
     return tuple(_case(bit_format, draw) for bit_format in (FP16, BF16, E5M2, DLFLOAT, *unknown))
 
 
 def loss_cases(seed: int) -> tuple[RoundingCase, ...]:
-    """The same kinds of values in other formats and in an order of their own; it is asked what each of them loses."""
+    """Return the same kinds of values in other formats and in a drawn order, to ask what each of them loses."""
     draw = random.Random(seed)
     shuffled = []
     for case in rounding_cases(seed + 1):
@@ -76,11 +76,11 @@ def _normal(bit_format: BitFormat, draw: random.Random) -> Kinds:
             yield "half-way", half_way
             yield "near half-way", half_way + spacing / 64
             yield "near half-way", half_way - spacing / 64
-            yield "half-way but for what fp32 cannot hold", half_way * (1 + 2.0**-40)
-            yield "half-way but for what fp32 cannot hold", half_way * (1 - 2.0**-40)
+            yield "nearer to half-way than fp32 resolves", half_way * (1 + 2.0**-40)
+            yield "nearer to half-way than fp32 resolves", half_way * (1 - 2.0**-40)
         number = (steps + draw.randrange(steps)) * spacing
-        yield "a number of the format but for a trace", number * (1 + 2.0**-28)
-        yield "a number of the format but for a trace", number * (1 - 2.0**-40)
+        yield "very near a number of the format", number * (1 + 2.0**-28)
+        yield "very near a number of the format", number * (1 - 2.0**-40)
         yield "just below a power of two", 2.0 ** (exponent + 1) - spacing / 8
         yield "any value", draw.uniform(1, 2) * 2.0**exponent
 

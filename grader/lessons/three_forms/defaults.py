@@ -22,7 +22,7 @@ class DefaultsCase:
 
 
 def defaults_cases(seed: int) -> tuple[DefaultsCase, ...]:
-    """Eight runs: one update, two, three and many, each with norms on both sides of 1, some of them close to it."""
+    """Return eight runs: one update, two, three and many, with norms on both sides of 1, some close to it."""
     draw = random.Random(seed)
     return (
         DefaultsCase(1, _draw_norm(draw, 20, 80)),

@@ -19,7 +19,7 @@ class DistanceCase:
         layers: Layers before the last one.
         scale: Size of a weight, within a fifth.
         movement: How far a typical weight of the reference moved.
-        difference: How far a typical weight of the model lies from the reference.
+        difference: How far a typical weight of the model is from the reference.
         seed: Seed of all weights.
         is_model_at_start: Whether the model has the weights of the start, whatever `difference` says.
     """
@@ -69,7 +69,7 @@ class DistanceCase:
 
 
 def distance_cases(seed: int) -> tuple[DistanceCase, ...]:
-    """Four settings: near, further away than the start, a small movement of large weights, and almost equal."""
+    """Return four settings: near, further away than the start, a small movement of large weights, and almost equal."""
     draw = random.Random(seed)
     return (
         DistanceCase(1, 1.0, 0.1, 0.1 * draw.uniform(0.2, 0.6), seed),
@@ -80,15 +80,15 @@ def distance_cases(seed: int) -> tuple[DistanceCase, ...]:
 
 
 def equal_case(seed: int) -> DistanceCase:
-    """Model and reference have the same weights."""
+    """Return a case whose model and reference have the same weights."""
     return DistanceCase(1, 1.0, 0.1, 0.0, seed + 4)
 
 
 def untrained_case(seed: int) -> DistanceCase:
-    """The model has the weights of the start."""
+    """Return a case whose model has the weights of the start."""
     return DistanceCase(2, 1.0, 0.1, 0.0, seed + 5, is_model_at_start=True)
 
 
 def unmoved_cases(seed: int) -> tuple[DistanceCase, ...]:
-    """Two settings in which the reference has the weights of the start: the model has others, or the same."""
+    """Return two settings in which the reference has the weights of the start: the model has others, or the same."""
     return DistanceCase(1, 1.0, 0.0, 0.1, seed + 6), DistanceCase(2, 1.0, 0.0, 0.0, seed + 7)

@@ -1,4 +1,4 @@
-"""Asks a learner's function how far apart two models ended."""
+"""Asks a function of the learner how far apart two models ended."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _outcome(relative_distance: Callable[..., Any], models: list[nn.Module], *, 
             return {"raised": type(error).__name__, "is_value_error": isinstance(error, ValueError), "text": str(error)}
         raise
     if isinstance(value, bool) or (isinstance(value, torch.Tensor) and value.dtype == torch.bool):
-        look_at = "a comparison with a tolerance says yes or no: how far apart are the weights?"
+        look_at = "You return whether the weights agree within a tolerance. Return how far apart they are."
         fail("yes_or_no_returned", "the distance: a number", f"the truth value {value}", look_at)
     if value is None and is_error_expected:
         return {"value": None}
@@ -53,7 +53,7 @@ def _refuse_meter() -> Iterator[None]:
     """Fail the check when the block calls `measure_weight_distance`, under whatever name it was imported."""
 
     def refuse(*_: Any) -> None:
-        look_at = "what the instrument does: two norms and a division"
+        look_at = "You let the instrument compute the distance. Divide the two norms yourself."
         fail("meter_called", "a distance that you compute yourself", "a call of measure_weight_distance", look_at)
 
     kept = weight_distance._flat

@@ -8,9 +8,9 @@ from grader.lessons.three_forms.loop import RunCase
 
 
 def forms_cases(seed: int) -> tuple[RunCase, ...]:
-    """Two settings: one epoch of full batches, and two epochs with a short last batch.
+    """Return two settings: one epoch of full batches, and two epochs with a short last batch.
 
-    No update has 8 rows, as many as the Trainer takes unless it is told otherwise. Rows of an update are odd in number:
+    No update has 8 rows, the Trainer's default. Rows of an update are odd in number:
     the labels alternate, and with as many of one as of the other the gradients nearly cancel, so no clipping shows.
     """
     draw = random.Random(seed + 2)

@@ -56,7 +56,7 @@ class RunCase:
 
 
 def raw_run_cases(seed: int) -> tuple[RunCase, ...]:
-    """Three settings: full batches, a short last batch, and all rows in one update."""
+    """Return three settings: full batches, a short last batch, and all rows in one update."""
     draw = random.Random(seed)
     rows, updates = draw.choice((3, 4, 5, 7)), draw.randrange(3, 5)
     return (
@@ -67,7 +67,7 @@ def raw_run_cases(seed: int) -> tuple[RunCase, ...]:
 
 
 def repaired_run_cases(seed: int) -> tuple[RunCase, ...]:
-    """Two settings: full batches, and a short last batch."""
+    """Return two settings: full batches, and a short last batch."""
     draw = random.Random(seed + 1)
     rows, updates = draw.choice((3, 4, 6, 7)), draw.randrange(2, 4)
     return (

@@ -30,25 +30,25 @@ def observe_run(case: RunCase, train: Callable[..., Any]) -> tuple[TrainingRecor
             returned = train(model, case.make_dataset(), case.rows, case.learning_rate)
         except (AttributeError, TypeError):
             if has_loss and not has_loss[-1]:
-                look_at = "which column of the batch the loss is computed from"
+                look_at = "You leave out the labels, so the model computes no loss. Pass all columns of the batch."
                 fail("labels_left_out", "an output with a loss", "an output whose loss is None", look_at)
             raise
     return record, record.facts(), returned
 
 
 def require_losses(value: object) -> list[float]:
-    """Fail unless `value` is a list of numbers; a tuple, an array or a tensor of them will do."""
+    """Fail unless `value` is a list, a tuple, an array or a tensor of numbers."""
     expected = "the loss of each update: a list of numbers"
     if value is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return the list?")
+        fail("returned_none", expected, "None", "You return nothing. Look at the end of your function.")
     is_array = isinstance(value, Tensor) or type(value).__module__ == "numpy"
     if isinstance(value, int | float) or (is_array and getattr(value, "ndim", 1) == 0):
-        look_at = "one loss for each update: where is each of them kept?"
+        look_at = "You return one number. Return a list with the loss of each update."
         fail("one_number_returned", expected, f"one number, {require_number(value, 'a loss'):.4g}", look_at)
     if is_array and getattr(value, "ndim", 0) == 1:
         value = list(value)  # type: ignore[call-overload]
     if not isinstance(value, Sequence) or isinstance(value, str):
-        fail("wrong_type", expected, type(value).__name__, "what your function returns")
+        fail("wrong_type", expected, type(value).__name__, "You return something else than a list of numbers.")
     return [require_number(loss, "the loss of an update") for loss in value]
 
 
@@ -63,7 +63,7 @@ def _watch_losses(model: nn.Module) -> Iterator[list[bool]]:
     def before_update(_: torch.optim.Optimizer, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         closures = [*arguments[1:], *keywords.values()]  # the first is the optimizer itself
         if any(closure is not None for closure in closures):
-            look_at = "plain SGD needs one gradient: call backward() on a line of its own, before step()"
+            look_at = "You pass a closure to step(). Call backward() on a line of its own, before step()."
             fail("closure_used", "optimizer.step() after backward()", "optimizer.step(closure)", look_at)
 
     handles = [model.register_forward_hook(after_forward), register_optimizer_step_pre_hook(before_update)]

@@ -34,7 +34,7 @@ def check_step_peak(predict_step_peak: Callable[..., Any], seed: int) -> Observa
 
 @make_check("extrapolate_peak", ("forecast_layers", "few", "more", "layers"))
 def check_extrapolated_peak(extrapolate_peak: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the peak of four models; the forecast answers for the two small ones only."""
+    """Ask for the peak of four models; only the two small ones can be forecast."""
     extrapolated, asked_layers = [], []
     for case in extrapolation_cases(seed):
         asked: list[int] = []
@@ -55,14 +55,19 @@ def check_freed_bytes(freed_bytes: Callable[..., Any], seed: int) -> Observation
         answer = _require_dict(freed_bytes(namespace), "a dict of bytes by name")
         if list(map(id, namespace.values())) != list(map(id, before.values())):
             names = f"{len(before)} names before your function, {len(namespace)} after it, or other objects"
-            fail("namespace_changed", "the namespace as it was", names, "whose names your function deletes or changes")
+            fail(
+                "namespace_changed",
+                "the namespace as it was",
+                names,
+                "You delete or replace names of the namespace. Compute what each deletion would free, and leave them.",
+            )
         settings.append({str(name): _require_bytes(value, f"bytes of `{name}`") for name, value in answer.items()})
     return Observation({"settings": settings})
 
 
 @make_check("peak_above_entry", ("step",))
 def check_own_meter(peak_above_entry: Callable[..., Any], seed: int) -> Observation:
-    """Have the learner's meter measure nine steps. They run on the CPU, also where there is a CUDA device."""
+    """Let the learner's meter measure nine steps, on the CPU even where there is a CUDA device."""
     settings = []
     for case in watched_step_cases(seed):
         with record_watchers(case.make_step()) as (step, record):
@@ -73,7 +78,7 @@ def check_own_meter(peak_above_entry: Callable[..., Any], seed: int) -> Observat
 
 @make_check("read_occupied", ("allocated", "reserved", "occupied", "total"))
 def check_occupied_memory(read_occupied: Callable[..., Any], seed: int) -> Observation:
-    """Hand over the readings of four devices."""
+    """Ask about the readings of four devices."""
     answers = []
     for case in occupied_cases(seed):
         returned = read_occupied(case.allocated, case.reserved, case.occupied, case.total)
@@ -81,22 +86,29 @@ def check_occupied_memory(read_occupied: Callable[..., Any], seed: int) -> Obser
         for key in OCCUPIED_KEYS:
             if key not in answer:
                 found = ", ".join(map(str, answer)) or "no key"
-                fail("key_missing", f'a dict with the key "{key}"', found, "the keys that the docstring names")
+                fail(
+                    "key_missing",
+                    f'a dict with the key "{key}"',
+                    found,
+                    f'You return no "{key}". Use the three keys that the docstring names.',
+                )
         answers.append({key: _require_bytes(answer[key], f'"{key}"') for key in OCCUPIED_KEYS})
     return Observation({"answers": answers})
 
 
 def _small_forecast(case: ExtrapolationCase, asked: list[int]) -> Callable[[int], int]:
     def forecast_layers(layers: int) -> int:
-        if layers not in (case.few, case.more):
-            fail(
-                "large_model_forecast" if layers == case.layers else "another_model_forecast",
-                f"a forecast for {case.few} and for {case.more} layers, and for no other number",
-                f"a forecast for {layers} layer{'' if layers == 1 else 's'}",
-                "two small models are enough: what differs between them, and what do they share?",
+        expected = f"a forecast for {case.few} and for {case.more} layers, and for no other number"
+        if layers == case.layers:
+            look_at = (
+                "You forecast the large model itself, which may not fit. Compute its peak from the two small ones."
             )
+            fail("large_model_forecast", expected, f"a forecast for {layers} layers", look_at)
+        if layers not in (case.few, case.more):
+            look_at = "You forecast another model than the two small ones. Their difference shows what a layer adds."
+            fail("another_model_forecast", expected, f"a forecast for {layers} layers", look_at)
         asked.append(int(layers))
-        return case.peak_bytes(int(layers))
+        return case.few_bytes if layers == case.few else case.more_bytes
 
     return forecast_layers
 
@@ -107,14 +119,22 @@ def _require_bytes(value: object, what: str) -> int | float:
     if abs(number) > MOST_BYTES:
         expected = f"{what}, below {MOST_BYTES:.0e}"
         fail(
-            "too_large", expected, f"a number above {MOST_BYTES:.0e}", "powers and products: is one `**` meant as `*`?"
+            "too_large",
+            expected,
+            f"a number above {MOST_BYTES:.0e}",
+            "Your number is larger than any computer's memory. Look for a `**` where you mean `*`.",
         )
     return number
 
 
 def _require_dict(value: object, what: str) -> Mapping[Any, Any]:
     if value is None:
-        fail("returned_none", what, "None", "the end of your function: does it return its result?")
+        fail("returned_none", what, "None", "You return nothing. Look at the end of your function.")
     if not isinstance(value, Mapping):
-        fail("wrong_type", what, type(value).__name__, "what your function returns")
+        fail(
+            "wrong_type",
+            what,
+            type(value).__name__,
+            "You return something else than a dict. Return one value for each key.",
+        )
     return value

@@ -38,10 +38,7 @@ class NamespaceCase:
 
 
 def namespace_cases(seed: int) -> tuple[NamespaceCase, ...]:
-    """Three programs.
-
-    A training script, a fine-tuning with tied weights and checkpoints, and a notebook that remembers its outputs.
-    """
+    """Return a training script, a fine-tuning with tied weights and checkpoints, and a notebook that keeps outputs."""
     draw = random.Random(seed)
     rows, widths = [draw.randrange(17, 90) for _ in range(3)], [4 * draw.randrange(6, 20) for _ in range(3)]
     return (
@@ -74,7 +71,7 @@ def _training_script(rows: int, width: int, device: torch.device) -> dict[str, A
 
 
 class _TiedEncoder(nn.Module):
-    """Its output layer uses the weight of its embedding."""
+    """An encoder whose output layer uses the weight of its embedding."""
 
     def __init__(self, tokens: int, width: int):
         super().__init__()

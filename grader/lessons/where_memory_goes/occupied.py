@@ -37,7 +37,7 @@ BERT_LARGE_LOADED = OccupiedCase(
 
 
 def occupied_cases(seed: int) -> tuple[OccupiedCase, ...]:
-    """Four settings: published readings, no cache at all, a large cache, and a device that is nearly full."""
+    """Return four settings: published readings, no cache at all, a large cache, and a device that is nearly full."""
     draw = random.Random(seed)
     return (
         BERT_LARGE_LOADED,

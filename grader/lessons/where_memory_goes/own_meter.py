@@ -32,12 +32,12 @@ class WatchedStep:
     build: Callable[[int, int], Step]
 
     def make_step(self) -> Step:
-        """Build the step anew, so that nothing is left of an earlier call."""
+        """Build the step, with nothing left over from an earlier call."""
         return self.build(self.rows, self.width)
 
 
 def watched_step_cases(seed: int) -> tuple[WatchedStep, ...]:
-    """Nine steps, each with another way to hold memory."""
+    """Return nine steps, each of which holds memory in another way."""
     draw = random.Random(seed)
 
     def case(what: str, build: Callable[[int, int], Step]) -> WatchedStep:
@@ -50,8 +50,11 @@ def watched_step_cases(seed: int) -> tuple[WatchedStep, ...]:
         case("views and in-place operators", _views_and_in_place),
         case("an expression that writes into tensors that existed before", _existing_storages),
         case("a small view of a large result", _small_view),
-        case("a step whose peak lies in its middle", _peak_in_the_middle),
-        case("tensors that existed before and are let go, each for a new one of its size", _existing_let_go),
+        case("a step with its peak in the middle", _peak_in_the_middle),
+        case(
+            "tensors that existed before and are freed, each before a new one of its size is allocated",
+            _existing_let_go,
+        ),
         case("rounds of results that are dropped after each round", _rounds),
     )
 

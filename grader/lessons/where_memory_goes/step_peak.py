@@ -42,9 +42,9 @@ class ChainStep:
 
 
 def step_cases(seed: int) -> tuple[ChainStep, ...]:
-    """Four settings: a large batch and a small one, as in the lesson, and two that it never shows.
+    """Return four settings: a large batch and a small one, as in the lesson, and two that it never shows.
 
-    The peak lies in backward, in the update, in backward, in the update. The third has sizes that are no powers of two,
+    The peak is in backward, in the update, in backward, in the update. The third has sizes that are no powers of two,
     blocks of another shape, and a batch so large that a formula for backward shows even where it lacks activations.
     The last has one block.
     """

@@ -1,4 +1,4 @@
-"""What lesson 06 says to answers that are no answers."""
+"""Checks of lesson 06 reject what is not an answer, and leave PyTorch as it was."""
 
 import pytest
 import torch
@@ -7,7 +7,7 @@ import grader
 from grader.verdict import CheckFailed
 
 
-def told(check: str, answer) -> str:
+def code_of(check: str, answer) -> str:
     with pytest.raises(CheckFailed) as failure:
         getattr(grader, check)(answer)
     assert len(failure.value.lines()) in (1, 3)
@@ -19,30 +19,30 @@ def no_attempts(monkeypatch):
     monkeypatch.setenv("LEAN_TRAINING_ATTEMPTS", "off")
 
 
-def test_a_prediction_is_a_number_and_no_measurement():
-    assert told("check_state_bytes", lambda parameters, optimizer: None) == "returned_none"
-    assert told("check_state_bytes", lambda parameters, optimizer: "8 P") == "wrong_type"
-    assert told("check_state_bytes", lambda parameters, optimizer: torch.optim.AdamW(parameters)) == (
+def test_a_prediction_is_a_number_and_not_a_measurement():
+    assert code_of("check_state_bytes", lambda parameters, optimizer: None) == "returned_none"
+    assert code_of("check_state_bytes", lambda parameters, optimizer: "8 P") == "wrong_type"
+    assert code_of("check_state_bytes", lambda parameters, optimizer: torch.optim.AdamW(parameters)) == (
         "torch_optimizer_used"
     )
 
 
-def test_an_optimizer_that_does_nothing_is_told():
-    assert told("check_adam_updates", lambda weight, gradient, state, lr, betas, eps: None) == "weight_not_changed"
-    assert told("check_adamw_steps", lambda optimizer: None) == "weight_not_changed"
+def test_an_optimizer_that_does_nothing_is_reported():
+    assert code_of("check_adam_updates", lambda weight, gradient, state, lr, betas, eps: None) == "weight_not_changed"
+    assert code_of("check_adamw_steps", lambda optimizer: None) == "weight_not_changed"
 
 
-def test_errors_of_an_answer_are_told_with_their_line():
+def test_an_error_of_an_answer_is_reported():
     def adamw_step(optimizer):
         for group in optimizer.param_groups:
             for weight in group["params"]:
                 weight.sub_(weight.grad)
 
-    assert told("check_adamw_steps", adamw_step) == "raised_type_error"
+    assert code_of("check_adamw_steps", adamw_step) == "raised_type_error"
 
 
 def test_the_optimizers_of_torch_work_again_after_a_check():
-    told("check_adamw_steps", lambda optimizer: torch.optim.AdamW(optimizer.param_groups).step())
+    code_of("check_adamw_steps", lambda optimizer: torch.optim.AdamW(optimizer.param_groups).step())
     weight = torch.nn.Parameter(torch.ones(2))
     weight.grad = torch.ones(2)
     torch.optim.AdamW([weight], lr=0.1).step()
@@ -50,19 +50,20 @@ def test_the_optimizers_of_torch_work_again_after_a_check():
 
 
 def test_a_count_is_a_pair():
-    assert told("check_state_count", lambda optimizer: 3) == "no_pair"
-    assert told("check_state_count", lambda optimizer: None) == "returned_none"
+    assert code_of("check_state_count", lambda optimizer: 3) == "no_pair"
+    assert code_of("check_state_count", lambda optimizer: None) == "returned_none"
     assert (
-        told("check_state_count", lambda optimizer: (grader.optimizer_state_elements(optimizer), 0)) == "meter_called"
+        code_of("check_state_count", lambda optimizer: (grader.optimizer_state_elements(optimizer), 0))
+        == "meter_called"
     )
 
 
-def test_a_model_that_nobody_prepared_is_told():
-    assert told("check_adam_in_backward", lambda model, make_optimizer: None) == "no_update"
-    assert told("check_adam_backward_peak", lambda model, make_optimizer: None) == "peak_without_steps"
+def test_a_model_that_nobody_prepared_is_reported():
+    assert code_of("check_adam_in_backward", lambda model, make_optimizer: None) == "no_update"
+    assert code_of("check_adam_backward_peak", lambda model, make_optimizer: None) == "peak_without_steps"
 
 
-def test_a_hook_that_backward_cannot_call_is_told_with_the_line_that_registers_it():
+def test_a_hook_that_cannot_be_called_is_reported_with_the_line_that_registers_it():
     def register(make_hook):
         def step_in_backward(model, make_optimizer):
             for parameter in model.parameters():
@@ -85,7 +86,7 @@ def test_a_hook_that_backward_cannot_call_is_told_with_the_line_that_registers_i
 
 
 def test_hooks_can_be_registered_as_before_after_a_check():
-    told("check_adam_in_backward", lambda model, make_optimizer: None)
+    code_of("check_adam_in_backward", lambda model, make_optimizer: None)
     weight = torch.nn.Parameter(torch.ones(2))
     weight.register_hook(lambda gradient: 2 * gradient)
     (3 * weight).sum().backward()
@@ -93,14 +94,14 @@ def test_hooks_can_be_registered_as_before_after_a_check():
 
 
 def test_a_count_only_reads():
-    assert told("check_state_count", lambda optimizer: (len(optimizer.state), optimizer.state.clear() or 0)) == (
+    assert code_of("check_state_count", lambda optimizer: (len(optimizer.state), optimizer.state.clear() or 0)) == (
         "state_emptied"
     )
-    assert told("check_state_count", lambda optimizer: (torch.tensor(1), 0)) == "tensor_returned"
+    assert code_of("check_state_count", lambda optimizer: (torch.tensor(1), 0)) == "tensor_returned"
 
 
 def test_a_prediction_leaves_its_parameters_alone():
     def predict_optimizer_state(parameters, optimizer):
         return len([parameter.requires_grad_(False) for parameter in parameters])
 
-    assert told("check_state_bytes", predict_optimizer_state) == "parameters_changed"
+    assert code_of("check_state_bytes", predict_optimizer_state) == "parameters_changed"

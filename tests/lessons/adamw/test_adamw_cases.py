@@ -1,10 +1,10 @@
-"""The cases of lesson 06 are what the lesson says of them, and its numbers are met."""
+"""The cases of lesson 06 have the properties that it promises, and its figures are reproduced."""
 
 import pytest
 import torch
 
 from grader.judging.decay_groups import is_decayed
-from grader.judging.lessons.adamw.state_size import RIGHT
+from grader.judging.lessons.adamw.state_size import TABLE
 from grader.lessons.adamw.backward import backward_peak_case
 from grader.lessons.adamw.counted import count_cases
 from grader.lessons.adamw.forms import decay_forms_cases
@@ -18,7 +18,7 @@ from grader.testbed.optimizer_steps import STEPS
 from grader.testbed.pretrained import make_distilbert
 from grader.units import MIB
 
-SEEDS = (0, 1, 20_011)
+SEEDS = (0, 20_011)
 
 
 def test_distilbert_keeps_501_89_mib_under_adamw():
@@ -29,19 +29,19 @@ def test_distilbert_keeps_501_89_mib_under_adamw():
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
     optimizer.step()
     assert optimizer_state_elements(optimizer) == 131_566_188
-    assert optimizer_state_bytes(optimizer) == RIGHT.of(state_cases(0)[0]) == 526_264_752
+    assert optimizer_state_bytes(optimizer) == TABLE.truths(0)[0] == 526_264_752
     assert round(optimizer_state_bytes(optimizer) / MIB, 2) == 501.89
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_reference_counts_what_torch_keeps(seed):
-    for case in state_cases(seed)[1:]:
+    for case, state_bytes in list(zip(state_cases(seed), TABLE.truths(seed), strict=True))[1:]:
         parameters = case.make_parameters("cpu")
         optimizer = case.make_optimizer(parameters)
         for parameter in parameters:
             parameter.grad = torch.ones_like(parameter) if parameter.requires_grad else None
         optimizer.step()
-        assert optimizer_state_bytes(optimizer) == RIGHT.of(case)
+        assert optimizer_state_bytes(optimizer) == state_bytes
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -1,4 +1,4 @@
-"""What lesson 14 says to answers that are no answers; on real ranks."""
+"""Lesson 14 rejects malformed answers in three lines; on real ranks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def answer(body: str, **names):
     return namespace["collective"]
 
 
-def told(function, check: str = "check_ring_sums") -> CheckFailed:
+def failure_of(function, check: str = "check_ring_sums") -> CheckFailed:
     with pytest.raises(CheckFailed) as failure:
         getattr(grader, check)(function)
     assert len(failure.value.lines()) in (1, 3)
@@ -54,12 +54,9 @@ def told(function, check: str = "check_ring_sums") -> CheckFailed:
     [
         ("returned_none", "pass"),
         ("wrong_type", "return [tensor]"),
-        ("wrong_type", "return tensor.numpy()"),
-        ("wrong_type", "yield tensor"),
         ("wrong_dtype", RING + "return total.int()"),
         ("wrong_shape", RING + "return total.unsqueeze(0)"),
         ("not_finite", RING + "return total / 0"),
-        ("nothing_sent", "return tensor.clone()"),
         ("raised_type_error", "send(None, 1 - rank % 2)"),
         ("names_itself", "send(tensor, rank)"),
         ("names_no_rank", "send(tensor, rank + 1) if rank == 3 else None\n    return tensor"),
@@ -68,30 +65,34 @@ def told(function, check: str = "check_ring_sums") -> CheckFailed:
         ("raised_system_exit", "raise SystemExit"),
     ],
 )
-def test_what_is_no_answer_is_told_in_three_lines(code, body):
-    assert told(answer(body)).code == code
+def test_a_malformed_answer_fails_in_three_lines(code, body):
+    assert failure_of(answer(body)).code == code
 
 
 def test_what_another_process_cannot_have_is_named():
-    failure = told(answer("return tensor + weights", weights=torch.ones(3)))
+    failure = failure_of(answer("return tensor + weights", weights=torch.ones(3)))
     assert failure.code == "not_for_ranks" and "'weights', a Tensor of the notebook" in failure.measured
-    assert told(lambda tensor, rank, world_size, send, receive: tensor).code == "not_for_ranks"
+    assert failure_of(lambda tensor, rank, world_size, send, receive: tensor).code == "not_for_ranks"
 
 
-def test_a_stub_is_told_in_one_line():
+def test_a_stub_fails_in_one_line():
     stub = answer("raise NotImplementedError()")
-    assert isinstance(told(stub), NotSolvedYet)
-    assert isinstance(told(stub, "check_butterfly_rounds"), NotSolvedYet)
+    assert isinstance(failure_of(stub), NotSolvedYet)
+    assert isinstance(failure_of(stub, "check_butterfly_rounds"), NotSolvedYet)
 
 
 def test_a_prediction_is_a_pair():
-    assert told(lambda algorithm, world_size, tensor_bytes: None, "check_all_reduce_costs").code == "returned_none"
-    assert told(lambda algorithm, world_size, tensor_bytes: 3, "check_all_reduce_costs").code == "no_pair"
-    assert told(lambda algorithm, world_size, tensor_bytes: (3, "S"), "check_all_reduce_costs").code == "wrong_type"
+    assert (
+        failure_of(lambda algorithm, world_size, tensor_bytes: None, "check_all_reduce_costs").code == "returned_none"
+    )
+    assert failure_of(lambda algorithm, world_size, tensor_bytes: 3, "check_all_reduce_costs").code == "no_pair"
+    assert (
+        failure_of(lambda algorithm, world_size, tensor_bytes: (3, "S"), "check_all_reduce_costs").code == "wrong_type"
+    )
 
 
-def test_a_later_launch_that_fails_is_told_with_its_ranks_and_elements():
-    failure = told(answer("assert tensor.numel() % world_size == 0, 'uneven'\n    " + RING + "return total"))
+def test_a_later_launch_that_fails_names_its_ranks_and_elements():
+    failure = failure_of(answer("assert tensor.numel() % world_size == 0, 'uneven'\n    " + RING + "return total"))
     assert failure.code == "raised_assertion_error"
     assert failure.measured.endswith("AssertionError: uneven, on 4 ranks with 14 or 45 elements")
 
@@ -110,38 +111,18 @@ POINT_TO_POINT = """
     "exchange",
     [
         "work = dist.isend(total.clone(), other); dist.recv(received, other); work.wait()",
-        "first = rank < other; first and dist.send(total, other); dist.recv(received, other); "
-        "first or dist.send(total, other)",
-        "work = dist.irecv(received, other); dist.send(total, other); work.wait()",
         "[work.wait() for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, total.clone(), other), "
         "dist.P2POp(dist.irecv, received, other)])]",
     ],
 )
-def test_messages_of_the_library_are_told(exchange):
-    failure = told(answer(POINT_TO_POINT.format(exchange=exchange)), "check_butterfly_sums")
-    assert failure.code == "library_messages" and failure.measured == "a call of recv, send of torch.distributed"
+def test_messages_of_the_library_are_refused(exchange):
+    failure = failure_of(answer(POINT_TO_POINT.format(exchange=exchange)), "check_butterfly_sums")
+    assert failure.code == "library_messages" and failure.measured == "calls of torch.distributed: ['recv', 'send']"
 
 
 def test_send_takes_its_arguments_by_name():
     by_name = RING.replace("world_size], (rank + 1) % world_size)", "world_size], destination=(rank + 1) % world_size)")
     grader.check_ring_sums(answer(by_name.replace("send(chunks", "send(tensor=chunks") + "return total"))
-
-
-@pytest.mark.parametrize(
-    ("code", "guard"),
-    [
-        ("other_ranks_not_refused", "pass"),
-        ("refused_on_some_ranks", "if rank == 0 and world_size in (3, 5): raise ValueError"),
-        ("refused_by_other_error", "assert world_size not in (3, 5)"),
-        ("refused_in_silence", "if world_size in (3, 5): return tensor.clone()"),
-    ],
-)
-def test_what_becomes_of_other_numbers_of_ranks_is_told(code, guard):
-    doubling = "total, distance = tensor.clone(), 1\n    while distance < world_size:\n"
-    doubling += (
-        "        send(total, rank ^ distance)\n        total += receive(rank ^ distance)\n        distance *= 2\n"
-    )
-    assert told(answer(f"{guard}\n    {doubling}    return total"), "check_butterfly_rounds").code == code
 
 
 def test_what_ranks_returned_is_written_whatever_it_is():

@@ -9,10 +9,10 @@ import pytest
 import torch
 from rank_simulation import observe, run
 
-from grader.judging.lessons.collectives.average import judge_ring_average
+from grader.judging.lessons.collectives.ring import judge_ring_average
 from grader.lessons.collectives.reductions import average_cases
 
-LESSON = Path(__file__).resolve().parents[2] / "solutions" / "14_collectives.py"
+LESSON = Path(__file__).resolve().parents[3] / "solutions" / "14_collectives.py"
 REPAIRS = {
     "second loop": ("[(rank - i) % world_size] += receive", "[(rank - i) % world_size] = receive"),
     "lengths": ("split(tensor.numel() // world_size)", "tensor_split(world_size)"),
@@ -55,7 +55,7 @@ def test_fewer_repairs_never_do(count):
     ("fault", "code"),
     [("second loop", "added_in_second_half"), ("lengths", "divided_by_pieces"), ("input", "input_changed")],
 )
-def test_each_fault_alone_is_told_by_its_name(fault, code):
+def test_each_fault_alone_is_reported_by_its_name(fault, code):
     repaired = [name for name in REPAIRS if name != fault]
     assert judged(average(*repaired), 0, 3).code == code
 

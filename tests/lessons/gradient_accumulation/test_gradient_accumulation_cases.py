@@ -1,9 +1,10 @@
-"""The cases of lesson 02 are what the lesson says of them."""
+"""The cases of lesson 02 have the properties that the lesson states."""
 
 import pytest
 import torch.nn.functional as F
 
-from grader.judging.lessons.gradient_accumulation.peak import TOLERANCE, end_of_forward, peak, update
+from grader.judging.lessons.gradient_accumulation.micro_batch_size import fitting
+from grader.judging.lessons.gradient_accumulation.peak import TABLE, TOLERANCE
 from grader.lessons.gradient_accumulation.forms import forms_cases
 from grader.lessons.gradient_accumulation.loops import updates_cases
 from grader.lessons.gradient_accumulation.micro_batch_size import fit_cases
@@ -18,9 +19,9 @@ SEEDS = (0, 1, 20_011)
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_formula_is_within_the_tolerance_of_the_forecast_peak(seed):
-    for case in peak_cases(seed):
+    for case, formula in zip(peak_cases(seed), TABLE.truths(seed), strict=True):
         truth = forecast_peak_memory(case.prepare, operators="cpu").peak_bytes
-        assert abs(peak(case) / truth - 1) < TOLERANCE
+        assert abs(formula / truth - 1) < TOLERANCE
 
 
 def test_the_forecast_is_the_measured_peak():
@@ -32,8 +33,9 @@ def test_the_forecast_is_the_measured_peak():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_peak_lies_at_both_moments(seed):
-    assert {end_of_forward(case) > update(case) for case in peak_cases(seed)} == {True, False}
+def test_the_peak_comes_at_each_of_the_two_moments(seed):
+    updates = [2 * case.parameter_bytes + case.state_bytes for case in peak_cases(seed)]
+    assert {peak > update for peak, update in zip(TABLE.truths(seed), updates, strict=True)} == {True, False}
 
 
 def test_activation_bytes_are_what_autograd_saves():
@@ -79,7 +81,7 @@ def test_the_budget_moves_the_peak_by_at_least_16_mib():
 
 def test_one_job_fits_one_row_one_only_as_a_whole_and_one_not_at_all():
     cases = fit_cases(0)
-    assert [case.fitting for case in cases[2:]] == [[1], [1, cases[3].batch], [cases[4].batch], []]
+    assert [fitting(case) for case in cases[2:]] == [[1], [1, cases[3].batch], [cases[4].batch], []]
 
 
 def test_pairs_fill_the_micro_batches():

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from grader.judging.lessons.gradient_checkpointing import budget
 from grader.judging.lessons.gradient_checkpointing.budget import judge_budget_gradients, judge_budget_peak
+from grader.judging.lessons.gradient_checkpointing.budget_truth import peak_bytes
 from grader.lessons.gradient_checkpointing.budget import BudgetCase, budget_cases
 from grader.observation import Observation
 
@@ -26,7 +27,7 @@ def one_thread() -> None:
 def judge_plans(seed: int, plans: Sequence[Sequence[int]], first_bytes: int | None = None) -> str:
     """Judge what would be seen if each model recomputed the blocks of its plan."""
     cases = budget_cases(seed)
-    peaks = [case.peak_bytes(plan) for case, plan in zip(cases, plans, strict=True)]
+    peaks = [peak_bytes(case, plan) for case, plan in zip(cases, plans, strict=True)]
     if first_bytes is not None:
         peaks[0] = first_bytes
     claims = [{"peak_bytes": peak, "above_entry_bytes": 0, "device": "cpu"} for peak in peaks]

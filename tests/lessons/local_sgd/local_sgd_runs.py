@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from grader.judging.lessons.local_sgd.epochs import own_gradients
 from grader.judging.lessons.local_sgd.evidence import Epoch, mean_of
+from grader.judging.lessons.local_sgd.methods import method_of
 from grader.judging.lessons.local_sgd.movements import Stepper, average_buffers
 from grader.judging.lessons.local_sgd.traffic import average_bytes
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
@@ -101,7 +102,7 @@ def method_run(seed: int) -> Observation:
     """What `observe_methods` reports of a right answer."""
     settings = []
     for case in method_cases(seed):
-        facts = {"answer": case.method, "is_text": True, "trained": 1, "left": [], "is_copy": False}
-        stepping = [case.method != DRIVER or rank == case.driver for rank in range(case.world_size)]
+        facts = {"answer": method_of(case), "is_text": True, "trained": 1, "left": [], "is_copy": False}
+        stepping = [method_of(case) != DRIVER or rank == case.driver for rank in range(case.world_size)]
         settings.append([facts | {"steps": case.updates * steps} for steps in stepping])
     return sent(Observation({"settings": settings}))

@@ -1,4 +1,4 @@
-"""The checks of lesson 04 take any number and any tensor that fits, and say what is wrong with all else."""
+"""The checks of lesson 04 accept any number and any tensor that fits, and name what is wrong with others."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from grader.judging.lessons.number_formats.limits import limits_of
 from grader.lessons.number_formats.checks import (
     check_chosen_format,
     check_compensated_sum,
@@ -35,17 +36,9 @@ def code_of(check, answer):
     return failure.value.code
 
 
-def right_limits(exponent_bits, mantissa_bits, number):
-    bias = 2 ** (exponent_bits - 1) - 1
-    power = max(math.frexp(number)[1] - 1, 1 - bias)
-    largest, normal = (2 - 2.0**-mantissa_bits) * 2.0**bias, 2.0 ** (1 - bias)
-    limits = (largest, normal, normal * 2.0**-mantissa_bits, 2.0 ** (power - mantissa_bits))
-    return dict(zip(("largest", "smallest_normal", "smallest_subnormal", "spacing"), limits, strict=True))
-
-
 @pytest.mark.parametrize("convert", [float, np.float64, lambda value: torch.tensor(value, dtype=torch.float64)])
 def test_any_number_passes_with_one_line(convert, capsys):
-    check_format_limits(lambda *arguments: {key: convert(v) for key, v in right_limits(*arguments).items()})
+    check_format_limits(lambda *arguments: {key: convert(v) for key, v in limits_of(*arguments).items()})
     printed = capsys.readouterr()
     assert (printed.out.count("passed:"), printed.out.count("\n"), printed.err) == (1, 1, "")
 
@@ -55,14 +48,13 @@ def test_any_number_passes_with_one_line(convert, capsys):
     [
         (None, "returned_none"),
         (65504.0, "wrong_type"),
-        ({}, "key_missing"),
         ({"largest": 1.0}, "key_missing"),
         (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), math.nan), "not_finite"),
         (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), "1"), "wrong_type"),
         (dict.fromkeys(("largest", "smallest_normal", "smallest_subnormal", "spacing"), 2**2000), "too_large"),
     ],
 )
-def test_what_are_no_limits_is_told_as_such(value, code):
+def test_what_are_no_limits_is_named(value, code):
     assert code_of(check_format_limits, lambda exponent_bits, mantissa_bits, number: value) == code
 
 
@@ -72,19 +64,18 @@ def test_what_are_no_limits_is_told_as_such(value, code):
         (None, "returned_none"),
         ("1.0", "wrong_type"),
         (True, "wrong_type"),
-        (1j, "wrong_type"),
         (torch.zeros(2), "wrong_type"),
         (2**2000, "too_large"),
     ],
 )
-def test_what_is_no_number_is_told_as_such(value, code):
+def test_what_is_no_number_is_named(value, code):
     assert code_of(check_decoded_patterns, lambda bits, exponent_bits, mantissa_bits, has_infinity: value) == code
     assert code_of(check_rounded_values, lambda value_, exponent_bits, mantissa_bits: value) == code
 
 
 @pytest.mark.parametrize("value", [-2049.0, -math.inf])
 @pytest.mark.parametrize(("check", "otherwise"), [(check_rounded_values, 1.0), (check_lost_values, "nothing")])
-def test_an_exception_is_told_with_the_value_that_led_to_it(check, otherwise, value):
+def test_an_exception_names_the_value_that_led_to_it(check, otherwise, value):
     def raise_at_one_value(given, exponent_bits, mantissa_bits):
         if given == value:
             raise ValueError("math domain error")
@@ -94,12 +85,6 @@ def test_an_exception_is_told_with_the_value_that_led_to_it(check, otherwise, va
         check(raise_at_one_value)
     assert failure.value.code == "raised_value_error"
     assert failure.value.measured.startswith(f"ValueError: math domain error. Called with value={value}, exponent_bits")
-
-
-def test_nan_and_infinity_reach_the_judge_and_do_not_pass():
-    for value in (math.nan, math.inf):
-        assert code_of(check_decoded_patterns, lambda b, e, m, h, value=value: value) == "one_value_for_all"
-        assert code_of(check_rounded_values, lambda v, e, m, value=value: value)
 
 
 def test_formats_of_torch_are_refused_and_left_as_they_were():
@@ -128,7 +113,7 @@ def test_wide_formats_are_not_refused():
         ((torch.full((8,), torch.nan, dtype=torch.bfloat16), torch.zeros(8, dtype=torch.bfloat16)), "not_finite"),
     ],
 )
-def test_what_is_no_total_and_what_it_lacks_is_told_as_such(value, code):
+def test_what_is_no_pair_of_tensors_is_named(value, code):
     assert code_of(check_compensated_sum, lambda total, lost, value_: value) == code
 
 
@@ -136,11 +121,11 @@ def test_what_is_no_total_and_what_it_lacks_is_told_as_such(value, code):
     ("value", "code"),
     [(None, "returned_none"), (torch.bfloat16, "dtype_returned"), ("bfloat16", "wrong_name"), (16, "wrong_name")],
 )
-def test_what_is_no_name_of_a_format_is_told_as_such(value, code):
+def test_what_is_no_name_of_a_format_is_named(value, code):
     assert code_of(check_chosen_format, lambda values, tolerance: value) == code
 
 
-def test_a_choice_that_changes_the_values_is_told_so():
+def test_a_choice_that_changes_the_values_fails():
     def choose(values, tolerance):
         values.abs_()
         return "fp32"
@@ -149,5 +134,5 @@ def test_a_choice_that_changes_the_values_is_told_so():
 
 
 @pytest.mark.parametrize(("value", "code"), [(None, "returned_none"), ("Range", "wrong_word"), (True, "wrong_word")])
-def test_what_is_no_word_is_told_as_such(value, code):
+def test_what_is_no_word_is_named(value, code):
     assert code_of(check_lost_values, lambda value_, exponent_bits, mantissa_bits: value) == code

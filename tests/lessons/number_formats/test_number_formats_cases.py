@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from grader.judging.lessons.number_formats.rounding_rules import round_by
+from grader.judging.lessons.number_formats.rounding import rounded_in
 from grader.lessons.number_formats.bit_format import BF16, E4M3, E5M2, FP16
 from grader.lessons.number_formats.choice import choice_cases
 from grader.lessons.number_formats.compensation import sum_cases
@@ -15,7 +15,7 @@ from grader.lessons.number_formats.decoding import decoding_cases
 from grader.lessons.number_formats.limits import SHOWN, limits_cases
 from grader.lessons.number_formats.rounding import loss_cases, rounding_cases
 
-SEEDS = range(30)
+SEEDS = range(8)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -25,7 +25,7 @@ def test_limits_are_asked_of_five_formats_that_the_lesson_does_not_show(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_numbers_lie_among_the_normal_and_among_the_subnormal_ones(seed):
+def test_numbers_are_normal_and_subnormal(seed):
     *normal, first, second = limits_cases(seed)
     for case in normal:
         assert 2.0 ** (1 - case.bit_format.bias) <= case.number < 2.0**case.bit_format.bias
@@ -70,7 +70,7 @@ def test_loss_cases_have_other_formats_and_another_order():
     assert [case.kinds for case in loss_cases(0)] != [case.kinds for case in loss_cases(20011)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_plain_sums_stall_in_every_case(seed):
     for case in sum_cases(seed):
         total, values = case.make_tensors()
@@ -99,7 +99,7 @@ def test_no_choice_depends_on_what_a_cast_to_e4m3_makes_of_values_above_448(seed
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_tensors_tell_what_at_most_means_and_what_an_error_is_relative_to(seed):
+def test_tensors_show_what_at_most_means_and_what_an_error_is_relative_to(seed):
     cases = {case.what: case for case in choice_cases(seed)}
     flags, weights = cases["flags to be kept exactly"], cases["attention weights"]
     assert flags.tolerance == 0.0
@@ -112,12 +112,12 @@ def test_tensors_tell_what_at_most_means_and_what_an_error_is_relative_to(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_some_values_differ_from_a_number_by_less_than_fp32_or_a_tolerance_of_1e_9_sees(seed):
+def test_some_values_differ_from_a_number_by_less_than_fp32_or_a_tolerance_of_1e_9_resolves(seed):
     for case in loss_cases(seed):
         format_values = [
-            (value, round_by(value, case.bit_format, {}))
+            (value, rounded_in(case.bit_format, value))
             for value, kind in zip(case.values, case.kinds, strict=True)
-            if kind == "a number of the format but for a trace"
+            if kind == "very near a number of the format"
         ]
         assert any(torch.tensor(value) == torch.tensor(number) for value, number in format_values)
         assert any(math.isclose(value, number) for value, number in format_values)

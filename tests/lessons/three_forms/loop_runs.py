@@ -13,7 +13,6 @@ from grader.judging.lessons.three_forms.loop_gradients import Run, make_run
 from grader.lessons.three_forms.loop import RunCase, raw_run_cases
 
 SEEDS = (0, 20011)
-SETTINGS = (0, 1)
 
 Gradient = Callable[[Run, Tensor, int], Tensor]
 Facts = dict[str, object]

@@ -56,11 +56,11 @@ def test_any_number_passes(convert, capsys: pytest.CaptureFixture[str]) -> None:
         (torch.ones(2), "wrong_type"),
     ],
 )
-def test_what_is_no_number_is_told(value: object, code: str) -> None:
+def test_what_is_no_number_is_named(value: object, code: str) -> None:
     assert code_of(lambda model, reference, start: value) == code
 
 
-def test_an_error_of_another_kind_is_told_with_its_line_unless_nothing_moved() -> None:
+def test_an_error_of_another_kind_is_shown_unless_nothing_moved() -> None:
     def broken(model, reference, start):
         return {}["distance"]
 

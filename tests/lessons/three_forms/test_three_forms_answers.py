@@ -40,7 +40,7 @@ RIGHT = {"sampling": True, "clipping": False, "schedule": True}
         (RIGHT | {"clipping": torch.tensor([True, False])}, "value_of_wrong_type"),
     ],
 )
-def test_an_answer_that_is_no_dict_of_truths_is_told_what_it_is(answer: object, code: str) -> None:
+def test_an_answer_that_is_no_dict_of_truths_is_named(answer: object, code: str) -> None:
     with pytest.raises(CheckFailed) as failure:
         require_truths(answer, DEFAULTS, "which defaults")
     assert failure.value.code == code
@@ -66,7 +66,7 @@ def test_truths_of_numpy_and_torch_are_read_as_python_s(kind: type) -> None:
         (torch.ones(2, requires_grad=True), "graph_returned"),
     ],
 )
-def test_losses_of_another_kind_are_told_what_they_are(losses: object, code: str) -> None:
+def test_losses_of_another_kind_are_named(losses: object, code: str) -> None:
     with pytest.raises(CheckFailed) as failure:
         require_losses(losses)
     assert failure.value.code == code
@@ -110,7 +110,7 @@ def test_a_model_is_handed_over_in_eval_mode_and_its_hooks_are_removed() -> None
     assert not seen[0]._forward_hooks
 
 
-def test_a_forward_without_labels_is_told_when_its_loss_is_missed() -> None:
+def test_a_forward_without_labels_is_named_when_its_loss_is_missed() -> None:
     def train(model: torch.nn.Module, dataset: object, rows: int, learning_rate: float) -> None:
         model(dataset[:2]["input_ids"].to(model.device)).loss.backward()
 

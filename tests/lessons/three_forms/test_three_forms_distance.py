@@ -1,16 +1,14 @@
-"""The relative distance: each misconception is named by the numbers that it yields, at two seeds."""
+"""The judge of the relative distance, on evidence that its bank and the proof of its table do not give."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
-from grader.judging.lessons.three_forms.distance import judge_relative_distance
-from grader.judging.lessons.three_forms.distance_mistakes import MISTAKES
-from grader.judging.lessons.three_forms.distance_reference import distance
-from grader.lessons.three_forms.distance import DistanceCase, distance_cases
+from grader.judging.lessons.three_forms.distance import TABLE, judge_relative_distance
+from grader.lessons.three_forms.distance import distance_cases
 from grader.observation import Observation
 from grader.verdict import UNRECOGNISED, Verdict
 
@@ -30,9 +28,9 @@ def raised(name: str, text: str) -> Outcome:
 REFUSED = raised("ValueError", "the reference has not moved")
 
 
-def judge(answer: Callable[[DistanceCase], float], seed: int, **changed: object) -> Verdict:
+def judge(seed: int = 0, factor: float = 1.0, **changed: object) -> Verdict:
     facts = {
-        "distances": [returned(answer(case)) for case in distance_cases(seed)],
+        "distances": [returned(factor * truth) for truth in TABLE.truths(seed)],
         "equal": returned(0.0),
         "untrained": returned(1.0),
         "unmoved": [REFUSED, REFUSED],
@@ -40,52 +38,37 @@ def judge(answer: Callable[[DistanceCase], float], seed: int, **changed: object)
     return judge_relative_distance(Observation(facts | changed), seed)
 
 
-@pytest.mark.parametrize("seed", [*SEEDS, 3, 4, 5])
-def test_the_ratio_of_both_norms_passes_within_its_tolerance(seed: int) -> None:
-    assert judge(distance, seed).is_passed
-    assert judge(lambda case: distance(case) * (1 + 5e-5), seed).is_passed
-    assert not judge(lambda case: distance(case) * (1 + 5e-4), seed).is_passed
-
-
-@pytest.mark.parametrize("seed", [*SEEDS, 3, 4, 5])
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.code)
-def test_every_misconception_is_named(mistake, seed: int) -> None:
-    verdict = judge(mistake.yields, seed)
-    assert (verdict.code, verdict.look_at) == (mistake.code, mistake.look_at)
-
-
-def test_distances_of_the_visible_case_are_named_on_another() -> None:
-    visible = dict(zip(distance_cases(20011), distance_cases(0), strict=True))
-    assert judge(lambda case: distance(visible[case]), 20011).code == "visible_case_hard_coded"
+def judge_values(values: list[float]) -> str:
+    return judge(distances=[returned(value) for value in values]).code
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_formula_that_loses_its_digits_is_named_by_the_settings_where_it_has_them(seed: int) -> None:
-    percent = {case: 100 * distance(case) for case in distance_cases(seed)}
-    percent[distance_cases(seed)[3]] = 0.0
-    assert judge(percent.__getitem__, seed).code == "percent_returned"
+def test_the_ratio_of_both_norms_passes_within_its_tolerance(seed: int) -> None:
+    model, reference, start = (
+        torch.cat([parameter.detach().flatten() for parameter in each.parameters()])
+        for each in distance_cases(seed)[0].make_models()
+    )
+    assert TABLE.truths(seed)[0] == pytest.approx(float((model - reference).norm() / (reference - start).norm()))
+    assert judge(seed).is_passed
+    assert judge(seed, 1 + 5e-5).is_passed
+    assert not judge(seed, 1 + 5e-4).is_passed
 
 
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (lambda case: float("nan"), "not_finite"),
-        (lambda case: 0.0, "same_for_all_models"),
-        (lambda case: distance(case) + case.scale / 7, UNRECOGNISED),
-    ],
-)
-def test_other_numbers_are_told_by_what_they_have_in_common(answer, code: str) -> None:
-    assert judge(answer, 0).code == code
+def test_other_numbers_are_named_by_what_they_have_in_common() -> None:
+    truths = TABLE.truths(0)
+    assert judge_values([*(100 * truth for truth in truths[:3]), 0.0]) == "percent_returned"  # the last lost its digits
+    assert judge_values([float("nan")] * 4) == "not_finite"
+    assert judge_values([0.0] * 4) == "same_for_all_models"
+    assert judge_values([truth + 1 / 7 for truth in truths]) == UNRECOGNISED
 
 
-@pytest.mark.parametrize(
-    ("setting", "code"),
-    [(0, "movement_refused"), (2, "small_movement_refused")],
-)
-def test_an_error_where_the_reference_moved_is_told(setting: int, code: str) -> None:
-    distances = [returned(distance(case)) for case in distance_cases(0)]
-    distances[setting] = REFUSED
-    assert judge(distance, 0, distances=distances).code == code
+def test_an_error_where_the_reference_moved_is_named() -> None:
+    for setting, code in ((0, "movement_refused"), (2, "small_movement_refused")):
+        distances = [returned(truth) for truth in TABLE.truths(0)]
+        distances[setting] = REFUSED
+        assert judge(distances=distances).code == code
+    distances[0] = raised("ZeroDivisionError", "division by zero")
+    assert judge(distances=distances).code == "divided_by_zero"
 
 
 @pytest.mark.parametrize(
@@ -107,12 +90,10 @@ def test_an_error_where_the_reference_moved_is_told(setting: int, code: str) -> 
     ],
 )
 def test_the_settings_at_the_edge_are_judged_by_their_own_codes(changed: dict[str, object], code: str) -> None:
-    verdict = judge(distance, 0, **changed)
-    assert verdict.code == code
-    assert verdict.look_at
+    assert judge(**changed).code == code
 
 
-def test_a_miss_is_told_with_the_two_norms_that_are_divided() -> None:
-    verdict = judge(lambda case: 2.0, 0)
+def test_a_miss_is_shown_with_the_two_norms_that_are_divided() -> None:
+    verdict = judge(factor=2.0)
     assert "a difference of norm" in verdict.expected
     assert "a movement of norm" in verdict.expected

@@ -1,6 +1,7 @@
 """The cases of the predicted and of the extrapolated peak are what the lesson says of them."""
 
 import pytest
+from grader.judging.lessons.where_memory_goes.line_mistakes import fixed_bytes, peak_bytes, truth
 
 from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
 from grader.lessons.where_memory_goes.extrapolation import BERT_LARGE, extrapolation_cases
@@ -9,7 +10,7 @@ from grader.meters.forecast import forecast_peak_memory
 from grader.meters.measurement import measure_peak_memory
 from grader.testbed.bert_large_recipes import bert_large_recipe
 
-SEEDS = (0, 1, 20_011)
+SEEDS = (0, 20_011)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -49,7 +50,7 @@ def test_chains_differ_between_seeds():
 @pytest.mark.parametrize("layers", [2, 4, pytest.param(24, marks=pytest.mark.slow)])
 def test_bert_large_has_the_forecast_bytes(layers):
     forecast = forecast_peak_memory(bert_large_recipe(layers=layers), operators="cpu")
-    assert BERT_LARGE.peak_bytes(layers) == forecast.peak_bytes
+    assert peak_bytes(BERT_LARGE, layers) == forecast.peak_bytes
 
 
 def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both():
@@ -63,4 +64,4 @@ def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both()
 
 def test_the_fixed_part_is_large_enough_to_be_missed():
     for seed in range(200):
-        assert all(case.fixed_bytes > 0.03 * case.peak_bytes(case.layers) for case in extrapolation_cases(seed))
+        assert all(fixed_bytes(case) > 0.03 * truth(case) for case in extrapolation_cases(seed))

@@ -64,7 +64,7 @@ def test_any_number_of_bytes_passes_with_one_line(convert, capsys):
         (-(10.0**30), "too_large"),
     ],
 )
-def test_what_is_no_number_of_bytes_is_told_as_such(value, code, capsys):
+def test_anything_but_a_number_of_bytes_is_named(value, code, capsys):
     assert code_of(check_step_peak, lambda blocks, width, hidden, batch: value) == code
     assert code_of(check_extrapolated_peak, lambda forecast_layers, few, more, layers: value) == code
     assert capsys.readouterr() == ("", "")

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from grader.judging.forms import name_form
-from grader.judging.lessons.adafactor.second_moments import Estimate, SecondMoment
+from grader.judging.lessons.adafactor.second_moment import factored_second_moment
 from grader.judging.lessons.adafactor.steps import root_mean_square
 from grader.judging.optimizer_forms import (
     FORMS_LOOK_AT,
@@ -83,10 +83,10 @@ def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
     """Return how far the weights are from those that Adafactor leads to from the gradients that were seen."""
     model = case.make_model()
     start = [parameter.detach().double() for parameter in model.parameters()]
-    wanted, seconds = list(start), [SecondMoment(Estimate()) for _ in start]
+    wanted, states = list(start), [dict[str, Any]() for _ in start]
     for update in range(case.updates):
         for index, gradient in enumerate(split_by_parameters(tensors[f"gradient.{update}"].double(), model)):
-            step = gradient / seconds[index].update(gradient, update + 1, DECAY_RATE, EPS).sqrt()
+            step = gradient / factored_second_moment(gradient, states[index], DECAY_RATE, EPS).sqrt()
             step = step / root_mean_square(step).clamp(min=1.0)
             wanted[index] = wanted[index] - case.learning_rate * step
     first, last = (nn.utils.parameters_to_vector(weights) for weights in (start, wanted))

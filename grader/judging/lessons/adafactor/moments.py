@@ -1,94 +1,73 @@
-"""Verdict on a second moment that is kept in rows and columns."""
+"""Judges a second moment that is kept in rows and columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.judging.lessons.adafactor.deviations import ESTIMATES, RESULTS, Deviation, pairs
-from grader.judging.lessons.adafactor.second_moments import Estimate, SecondMoment
+from grader.judging.lessons.adafactor.second_moment import (
+    ESTIMATE,
+    SECOND_MOMENT,
+    SQUARES,
+    STEP,
+    UNPACK,
+    factored_second_moment,
+)
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import VISIBLE_SEED, ReferenceTable
 from grader.lessons.adafactor.moments import MOMENT_STEPS, MomentCase, moment_cases
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0
 # All numbers are positive, so float32 keeps six digits of each; the smallest mistake changes one by 1e-3.
 TOLERANCE = 1e-4
 MOST_COUNTERS = 4  # a step count may be a tensor of one number
 
 
 def judge_factored_moment(observation: Observation, seed: int) -> Verdict:
-    """Compare every estimate, number by number, and the size of the state."""
-    cases, settings = moment_cases(seed), observation.facts["settings"]
-    if any(facts["is_gradient_changed"] for facts in settings):
-        look_at = "a line that writes into the gradient: make a new tensor instead"
+    """Compare every estimate, number by number, and then the state."""
+    cases, facts = moment_cases(seed), observation.facts["settings"]
+    if any(setting["is_gradient_changed"] for setting in facts):
+        look_at = "You write into the gradient. Make a new tensor instead: look for an operation that ends in _."
         return Verdict("gradient_changed", "the gradient as it was", "another gradient after the call", look_at)
-    seen = [observation.tensors[str(number)] for number in range(len(cases))]
-    for number, case in enumerate(cases):
-        wanted = estimates(case, Estimate())
-        for step in range(MOMENT_STEPS):
-            if not is_near(seen[number][step], wanted[step]):
-                return _explain(cases, seen, number, step)
-    for number, (case, facts) in enumerate(zip(cases, settings, strict=True)):
-        verdict = _judge_state(case, facts)
-        if not is_near(observation.tensors[f"{number}.again"], estimates(case, Estimate())[1]):
-            expected = "step 2 once more, from a copy of the state after step 1: the same estimate"
-            look_at = "where the means are kept: in the state alone, which a checkpoint saves"
-            return Verdict("means_kept_outside", expected, "another estimate", look_at)
+    answer = TABLE.answer(seed, [observation.tensors[str(number)] for number in range(len(cases))])
+    if not answer.is_right:
+        step = next(step for step in range(MOMENT_STEPS) if not is_near(answer.value[step], answer.truth[step]))
+        case: MomentCase = answer.case
+        shape = " x ".join(map(str, case.shape))
+        return TABLE.explain(
+            answer,
+            expected=f"after step {step + 1}, the second moment of {shape} numbers (decay_rate {case.decay_rate:g})",
+            measured=_say(answer.value[step].double(), answer.truth[step]),
+            otherwise=OTHERWISE_LATER if step else OTHERWISE,
+        )
+    for number, (case, setting) in enumerate(zip(cases, facts, strict=True)):
+        repeats = is_near(observation.tensors[f"{number}.again"], TABLE.truths(seed)[number][1])
+        verdict = KEPT.judge(Kept(case, setting["state_elements"], repeats))
         if verdict:
             return verdict
     measured = f"{len(cases)} tensors over {MOMENT_STEPS} steps, each from its row means and column means alone"
     return Verdict(PASSED, "the factored second moment", measured)
 
 
-def estimates(case: MomentCase, recipe: Estimate) -> Tensor:
+def estimates(second_moment: Callable[..., Tensor], case: MomentCase) -> Tensor:
     """Return the estimates of all steps, [steps, ...]."""
-    second, options = SecondMoment(recipe), (case.decay_rate, case.eps)
-    steps = range(1, MOMENT_STEPS + 1)
-    return torch.stack([second.update(case.gradient(step).double(), step, *options) for step in steps])
+    state: dict[str, Any] = {}
+    gradients = [case.gradient(step).double() for step in range(1, MOMENT_STEPS + 1)]
+    return torch.stack([second_moment(gradient, state, case.decay_rate, case.eps) for gradient in gradients])
 
 
 def is_near(seen: Tensor, wanted: Tensor) -> bool:
-    """Tell whether all numbers agree, each relative to itself; NaN agrees with NaN only."""
+    """Return whether all numbers agree, each relative to itself; NaN agrees with NaN only."""
     if seen.shape != wanted.shape:
         raise ValueError("an estimate of another shape")
-    return torch.allclose(seen.double(), wanted, rtol=TOLERANCE, atol=1e-42, equal_nan=True)
-
-
-def _explain(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int, step: int) -> Verdict:
-    case, wanted = cases[number], estimates(cases[number], Estimate())
-    shape = " x ".join(map(str, case.shape))
-    expected = f"after step {step + 1}, the second moment of {shape} numbers (decay_rate {case.decay_rate:g})"
-    measured = _say(seen[number][step].double(), wanted[step])
-    if not seen[number].any():
-        look_at = "the column means: a line of yours has to take the new ones in"
-        return Verdict("estimate_zero", expected, "an estimate of zeros", look_at)
-    if bool(seen[number].isnan().all()):
-        look_at = "the row means: a line of yours has to take the new ones in before their mean divides"
-        return Verdict("row_means_missing", expected, "NaN everywhere: zero divided by zero", look_at)
-    scaled = _explain_factor(cases, seen, number)
-    if scaled:
-        return Verdict("estimate_scaled", expected, measured, scaled)
-    known = (*ESTIMATES, *RESULTS)
-    found = _recognise(cases, seen, number, ((deviation,) for deviation in known))
-    found = found or _recognise(cases, seen, number, pairs(known))
-    if found:
-        return Verdict(found.code, expected, measured, found.look_at)
-    visible = moment_cases(VISIBLE_SEED)[number]
-    as_visible = replace(case, decay_rate=visible.decay_rate, eps=visible.eps)
-    if is_near(seen[number], estimates(as_visible, Estimate())):
-        look_at = "options that are right for other tensors: where are they read?"
-        return Verdict("visible_case_hard_coded", expected, measured, look_at)
-    if torch.allclose(seen[number].double(), estimates(case, Estimate()), rtol=1e-2):
-        return Verdict("estimate_rounded", expected, measured, "the format of the means: float32, as the gradient is")
-    look_at = "the row means and the column means by themselves, at step 1, where beta is 0"
-    if step > 0:
-        look_at = "step 1 is right: what is kept, or counted, from one step to the next? Print state after each"
-    return Verdict(UNRECOGNISED, expected, measured, look_at)
+    # No number of a right estimate is negative. In a wrong one, numbers of both signs cancel down to rounding.
+    largest = float(wanted.abs().max()) if bool((wanted < 0).any()) else 0.0
+    return torch.allclose(seen.double(), wanted, rtol=TOLERANCE, atol=max(1e-42, TOLERANCE * largest), equal_nan=True)
 
 
 def _say(seen: Tensor, wanted: Tensor) -> str:
@@ -96,50 +75,116 @@ def _say(seen: Tensor, wanted: Tensor) -> str:
         return "NaN or infinity in the estimate"
     ratio = seen / wanted
     least, most = float(ratio.min()), float(ratio.max())
-    return (
-        f"between {least:.3g} and {most:.3g} times as much"
-        if most - least > 1e-3 * most
-        else f"{most:.4g} times as much"
-    )
+    is_factor = most - least <= 1e-3 * most
+    return f"{most:.4g} times as much" if is_factor else f"between {least:.3g} and {most:.3g} times as much"
 
 
-def _recognise(
-    cases: Sequence[MomentCase], seen: Sequence[Tensor], first: int, candidates: Iterable[tuple[Deviation, ...]]
-) -> Deviation | None:
-    fitting: Deviation | None = None
-    for deviations in candidates:
-        recipe = Estimate()
-        for deviation in deviations:
-            recipe = deviation.estimate(recipe)
-        if is_near(seen[first], estimates(cases[first], recipe)):
-            if all(is_near(own, estimates(case, recipe)) for own, case in zip(seen, cases, strict=True)):
-                return deviations[0]
-            fitting = fitting or deviations[0]
-    return fitting
+def _with_visible_options(seed: int) -> list[MomentCase]:
+    return [
+        replace(case, decay_rate=visible.decay_rate, eps=visible.eps)
+        for case, visible in zip(moment_cases(seed), moment_cases(VISIBLE_SEED), strict=True)
+    ]
 
 
-def _explain_factor(cases: Sequence[MomentCase], seen: Sequence[Tensor], number: int) -> str | None:
-    """Tell a factor that every case shows, of the estimate or of the gradient."""
-    factor = float((seen[number].double() / estimates(cases[number], Estimate())).flatten()[-1])
-    if not 0 < factor < float("inf"):
-        return None
-    of_gradient = Estimate(gradient=factor**0.5)
-    for own, case in zip(seen, cases, strict=True):
-        if not is_near(own, factor * estimates(case, Estimate())) and not is_near(own, estimates(case, of_gradient)):
-            return None
-    return f"a factor of {factor:.4g} on the estimate, which is one of {factor**0.5:.4g} on the gradient"
+@dataclass(frozen=True)
+class Kept:
+    """What is kept from one step to the next.
+
+    Attributes:
+        case: The tensor.
+        elements: Numbers in tensors of its state.
+        repeats: Whether step 2 gives the same estimate once more from a copy of the state after step 1.
+    """
+
+    case: MomentCase
+    elements: int
+    repeats: bool
+
+    @property
+    def least(self) -> int:
+        """Numbers of all row means and column means."""
+        return torch.Size(self.case.shape[:-2]).numel() * sum(self.case.shape[-2:])
+
+    @property
+    def shape(self) -> str:
+        """The shape, in words."""
+        return " x ".join(map(str, self.case.shape))
 
 
-def _judge_state(case: MomentCase, facts: Mapping[str, Any]) -> Verdict | None:
-    matrices = torch.Size(case.shape[:-2]).numel()
-    rows, columns, elements = case.shape[-2], case.shape[-1], facts["state_elements"]
-    least = matrices * (rows + columns)
-    kept = f"{least} numbers of state for {' x '.join(map(str, case.shape))}: row means and column means"
-    measured = f"{elements} numbers in tensors of its state"
-    if elements < least:
-        look_at = "where the means are kept: the state that your function is handed comes back at the next step"
-        return Verdict("means_kept_elsewhere", kept, measured, look_at)
-    if elements > least + MOST_COUNTERS:
-        look_at = "what the state keeps beside the two means: the next step needs nothing else"
-        return Verdict("state_too_large", kept, measured, look_at)
-    return None
+MEANS = "{least} numbers of state for {shape}: row means and column means"
+
+KEPT = Table[Kept](
+    Misconception(
+        "means_kept_outside",
+        "You keep something outside of `state`, so the estimate changes if a checkpoint brings the state back. "
+        "Keep the means and the count in `state` only.",
+        shown_by=lambda kept: not kept.repeats,
+        expected="step 2 once more, from a copy of the state after step 1: the same estimate",
+        measured="another estimate",
+    ),
+    Misconception(
+        "means_kept_elsewhere",
+        "You keep the means elsewhere than in the `state` that your function receives. It comes back at the next step.",
+        shown_by=lambda kept: kept.elements < kept.least,
+        expected=MEANS,
+        measured="{elements} numbers in tensors of its state",
+    ),
+    Misconception(
+        "state_too_large",
+        "You keep more than the two means. The next step needs nothing else.",
+        shown_by=lambda kept: kept.elements > kept.least + MOST_COUNTERS,
+        expected=MEANS,
+        measured="{elements} numbers in tensors of its state",
+    ),
+)
+
+OTHERWISE = "Step 1 differs, where beta is 0. Print the row means and the column means by themselves."
+OTHERWISE_LATER = (
+    "Step 1 is right. Look at what is kept, or counted, from one step to the next: print state after each."
+)
+
+TABLE = ReferenceTable(
+    factored_second_moment,
+    Misconception(
+        "estimate_zero",
+        "Your estimate is 0 everywhere, as it is if the column means are never updated. "
+        "Look for the line that takes the new ones in.",
+        {UNPACK: f"{UNPACK}; state['means'][1] = column = torch.zeros_like(column)"},
+    ),
+    Misconception(
+        "row_means_missing",
+        "Your estimate is NaN everywhere, as 0 / 0 is: the row means are 0 if no line of yours takes the new ones in "
+        "before their mean divides.",
+        {UNPACK: f"{UNPACK}; state['means'][0] = row = torch.zeros_like(row)"},
+    ),
+    *SECOND_MOMENT,
+    Misconception(
+        "estimate_scaled",
+        "You scale the gradient before you square it. Look for a factor that is not asked for.",
+        {SQUARES: "(2 * gradient).square() + eps"},
+        variants=[{SQUARES: f"({factor} * gradient).square() + eps"} for factor in (0.5, 4, 0.25, 10, 0.1)],
+    ),
+    Misconception(
+        "update_returned",
+        "You return the update. The estimate itself is asked for; the gradient is divided by its root later.",
+        {ESTIMATE: f"gradient / ({ESTIMATE}).sqrt()"},
+    ),
+    Misconception(
+        "root_returned",
+        "You return the root of the estimate. The estimate itself is asked for; the root belongs to the update.",
+        {ESTIMATE: f"({ESTIMATE}).sqrt()"},
+    ),
+    Misconception(
+        "step_raised_again",
+        "You raise the step count once more in each step. The given line raises it, so your lines must not.",
+        {STEP: 'state.get("step", -1) + 2'},
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You use the decay_rate and eps of the tensors in the notebook. Read those that your function receives.",
+        on=_with_visible_options,
+    ),
+    run=estimates,
+    cases=moment_cases,
+    is_near=is_near,
+)

@@ -1,61 +1,54 @@
-"""The steps that Adafactor takes when one decision or another is made otherwise."""
+"""Judges Adafactor's step written by hand: the weights of transformers' Adafactor, from a factored state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from grader.judging.lessons.adafactor.recipes import Recipe
-from grader.judging.lessons.adafactor.second_moments import Estimate, SecondMoment
-from grader.lessons.adafactor.updates import STEPS, AdafactorCase
+from grader.judging.lessons.adafactor.second_moment import (
+    IS_MATRIX,
+    SECOND_MOMENT,
+    STEP,
+    factored_second_moment,
+)
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import VISIBLE_SEED, Answer, ReferenceTable
+from grader.judging.step_paths import is_near, say_movement
+from grader.lessons.adafactor.updates import STEPS, AdafactorCase, adafactor_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
 
-SMALLEST_SCALE = 1e-3
+# Two float32 runs of the same 20 steps differ by about 3e-6 of their movement; the smallest mistake by 1e-3.
+TOLERANCE = 1e-4
+MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
 
-
-class Drawn:
-    """A case with its weights, gradients and options, drawn once, in float64.
-
-    Attributes:
-        case: The case.
-        weights: Each tensor at the start.
-        gradients: Of each step, the gradient of each tensor, or None.
-        options: Of each step, the options of each group.
-    """
-
-    def __init__(self, case: AdafactorCase):
-        self.case = case
-        self.weights = [weight.double() for weight in case.make_weights()]
-        steps = range(1, STEPS + 1)
-        self.gradients = [
-            [None if gradient is None else gradient.double() for gradient in case.gradients(step)] for step in steps
-        ]
-        self.options = [[case.options(group, step) for group in range(len(case.decays))] for step in steps]
-
-    @cached_property
-    def joint_sizes(self) -> list[Tensor]:
-        """Of each step, the root mean square of all updates together, before any is clipped."""
-        seconds, clocks, sizes = [SecondMoment(Estimate()) for _ in self.weights], [0] * len(self.weights), []
-        for gradients, options in zip(self.gradients, self.options, strict=True):
-            updates = []
-            for index, gradient in enumerate(gradients):
-                if gradient is not None:
-                    clocks[index] += 1
-                    own = options[self.case.groups[index]]
-                    second = seconds[index].update(gradient, clocks[index], own["decay_rate"], own["eps"])
-                    updates.append((gradient / second.sqrt()).flatten())
-            sizes.append(root_mean_square(torch.cat(updates)))
-        return sizes
+Weights = list[Tensor]  # of all tensors, [numbers]
 
 
-def simulate(drawn: Drawn, index: int, recipe: Recipe) -> Iterator[Tensor]:
-    """Yield one tensor after each step that a recipe takes, in float64."""
-    walk = _Walk(drawn, index, recipe)
-    for step in range(1, STEPS + 1):
-        yield walk.take(step)
+def adafactor_step(optimizer: Any) -> None:
+    """Take one step of Adafactor with all groups."""
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            lr, weight_decay, eps = group["lr"], group["weight_decay"], group["eps"]
+            decay_rate, clip_threshold = group["decay_rate"], group["clip_threshold"]
+            scale_parameter = group["scale_parameter"]
+            if weight.grad is None:
+                continue
+            gradient, state = weight.grad, optimizer.state[weight]
+            second = factored_second_moment(gradient, state, decay_rate, eps)
+            update = gradient / second.sqrt()
+            update = update / (root_mean_square(update) / clip_threshold).clamp(min=1.0)
+            rate = lr
+            if scale_parameter:
+                rate = lr * root_mean_square(weight).clamp(min=1e-3)
+            weight.mul_(1 - rate * weight_decay)
+            weight.sub_(rate * update)
 
 
 def root_mean_square(tensor: Tensor) -> Tensor:
@@ -63,162 +56,489 @@ def root_mean_square(tensor: Tensor) -> Tensor:
     return tensor.square().mean().sqrt()
 
 
-class _Walk:
-    """One tensor on its way through the steps."""
+def judge_adafactor_steps(observation: Observation, seed: int) -> Verdict:
+    """Judge the weights after each step, and what each state keeps."""
+    cases, settings = adafactor_cases(seed), observation.facts["settings"]
+    for case, facts in zip(cases, settings, strict=True):
+        for index, is_changed in enumerate(facts["is_gradient_changed"]):
+            if is_changed:
+                look_at = (
+                    "You write into the gradient. Make a new tensor instead: look for an operation that ends in _."
+                )
+                expected = f"the gradient as it was ({describe(case, index)})"
+                return Verdict("gradient_changed", expected, "another gradient after the step", look_at)
+    drawn = TABLE.reference.cases(seed)
+    answer = TABLE.answer(seed, [_read(own, number, observation) for number, own in enumerate(drawn)])
+    if not answer.is_right:
+        return _explain(answer)
+    for case, facts in zip(cases, settings, strict=True):
+        for index, elements in enumerate(facts["state_elements"]):
+            verdict = KEPT.judge(Kept(case, index, elements))
+            if verdict:
+                return verdict
+    tensors = sum(len(case.shapes) for case in cases)
+    measured = f"{tensors} tensors that follow Adafactor for {STEPS} steps, matrices with a state of rows and columns"
+    return Verdict(PASSED, "the steps of Adafactor", measured)
 
-    def __init__(self, drawn: Drawn, index: int, recipe: Recipe):
-        self.drawn, self.index, self.recipe = drawn, index, recipe
+
+@dataclass(frozen=True)
+class Drawn:
+    """A case with its weights and gradients, drawn once, in float64.
+
+    Attributes:
+        case: The case.
+        weights: Each tensor at the start.
+        gradients: Of each step, the gradient of each tensor, or None.
+    """
+
+    case: AdafactorCase
+    weights: list[Tensor]
+    gradients: list[list[Tensor | None]]
+
+
+def draw(case: AdafactorCase) -> Drawn:
+    """Draw the weights and gradients of a case."""
+    steps = (case.gradients(step) for step in range(1, STEPS + 1))
+    gradients = [[None if gradient is None else gradient.double() for gradient in row] for row in steps]
+    return Drawn(case, [weight.double() for weight in case.make_weights()], gradients)
+
+
+class Path(Sequence[Weights]):
+    """The weights before the first step and after each; steps are taken when they are asked for.
+
+    Most misconceptions show at the first step, so the others need not be taken to rule them out.
+    """
+
+    def __init__(self, step: Callable[[Any], None], drawn: Drawn):
+        self.step, self.drawn = step, drawn
+        self.weights = [weight.clone() for weight in drawn.weights]
         case = drawn.case
-        self.groups = {"own": case.groups[index], "first": 0, "last": len(case.decays) - 1}
-        self.weight = drawn.weights[index]
-        self.second = SecondMoment(recipe.estimate)
-        self.mean, self.whole = torch.zeros_like(self.weight), torch.zeros_like(self.weight)
-        self.own_steps = 0
-        self.size_of: dict[str, float] = {}
-        self.options: dict[str, Any] = {}
+        groups = [
+            {"params": [self.weights[index] for index in case.members(group)]} for group in range(len(case.decays))
+        ]
+        self.optimizer = SimpleNamespace(param_groups=groups, state=defaultdict(dict))
+        self.taken = [[weight.flatten() for weight in drawn.weights]]
 
-    def take(self, step: int) -> Tensor:
-        """Take a step, counted from 1, and return the weight after it."""
-        recipe = self.recipe
-        self.options = self._read(step)
-        rate = recipe.rate * self.options["lr"]
-        gradient = self.drawn.gradients[step - 1][self.index]
-        if gradient is not None and recipe.silent == "skipped" and not gradient.any():
-            return self.weight
-        if gradient is None:
-            if recipe.missing == "decayed":
-                self.weight = self.weight * (1 - self._scaled(rate) * self.options["weight_decay"])
-            if recipe.missing != "zero":
-                return self.weight
-            gradient = torch.zeros_like(self.weight)
-        self.own_steps += 1
-        clock = self._clock(step)
-        if recipe.is_relative:
-            rate = min(rate, max(clock, 1) ** -0.5)
-        if recipe.rate_falls:
-            rate *= max(clock, 1) ** -0.5
-        self.weight = self._updated(gradient, rate, clock, step)
-        return self.weight
+    def __len__(self) -> int:
+        return 1 + STEPS
 
-    def _read(self, step: int) -> dict[str, Any]:
-        """Return the options at a step, each from where the recipe reads it."""
-        group = self.groups[self.recipe.group]
-        options = dict(self.drawn.options[step - 1][group])
-        for name, place in self.recipe.read:
-            row = self.drawn.options[0 if place == "start" else step - 1]
-            options[name] = row[self.groups.get(place, group)][name]
-        if self.recipe.fixed_threshold is not None:
-            options["clip_threshold"] = self.recipe.fixed_threshold
-        return options
+    def __getitem__(self, number: Any) -> Any:
+        while len(self.taken) <= number < len(self):
+            self._take(len(self.taken))
+        return self.taken[number]
 
-    def _clock(self, step: int) -> int:
-        number = {"no": self.own_steps, "steps": step}.get(self.recipe.shared_clock)
-        if number is None:  # each tensor that is updated moves the one count on
-            present = [[gradient is not None for gradient in row] for row in self.drawn.gradients[:step]]
-            number = sum(map(sum, present[:-1])) + sum(present[-1][: self.index + 1])
-        return (number - 1 + self.recipe.clock) * self.recipe.stride
+    def _take(self, number: int) -> None:
+        for index, group in enumerate(self.optimizer.param_groups):
+            group.update(self.drawn.case.options(index, number))
+        for weight, gradient in zip(self.weights, self.drawn.gradients[number - 1], strict=True):
+            weight.grad = gradient
+        self.step(self.optimizer)
+        self.taken.append([weight.flatten().clone() for weight in self.weights])
 
-    def _updated(self, gradient: Tensor, rate: float, clock: int, step: int) -> Tensor:
-        recipe, weight, decay = self.recipe, self.weight, self.options["weight_decay"]
-        if recipe.decay == "in_gradient":
-            gradient = gradient + decay * weight
-        scaled = self._scaled(rate)
-        factors = {"decoupled": 1 - scaled * decay, "without_rate": 1 - decay, "grows": 1 + scaled * decay}
-        factors |= {
-            "half": 1 - scaled * decay / 2,
-            "unscaled": 1 - rate * decay,
-            "squared_rate": 1 - scaled * scaled * decay,
-        }
-        kept = weight * factors.get(recipe.decay, 1.0)
-        if recipe.scale == "after":
-            self.weight = kept
-            scaled = self._scaled(rate)
-        update = self._direction(gradient, clock, step)
-        if recipe.scale in ("of_update", "of_gradient"):
-            self.size_of = {
-                "of_update": float(root_mean_square(update)),
-                "of_gradient": float(root_mean_square(gradient)),
-            }
-            scaled = self._scaled(rate)
-            kept = weight * (1 - scaled * decay)
-        moved: Tensor = kept - recipe.sign * scaled * update * (rate if recipe.is_rate_squared else 1.0)
-        return moved * (1 - scaled * decay) if recipe.decay == "after" else moved
 
-    def _scaled(self, rate: float) -> float:
-        kind, is_scaled = self.recipe.scale, self.options["scale_parameter"]
-        if kind == "never" or (not is_scaled and kind not in ("always", "inverse")):
-            return rate
-        size = float(root_mean_square(self.weight))
-        if kind == "inverse":  # scaled where it is not asked for
-            return rate if is_scaled else rate * max(SMALLEST_SCALE, size)
-        if kind == "matrices" and self.weight.dim() < 2:
-            return rate
-        if kind == "mean_size":
-            size = float(self.weight.abs().mean())
-        if kind == "deviation":
-            size = float(self.weight.std()) if self.weight.numel() > 1 else 0.0
-        sizes: dict[str, float] = {"norm": size * self.weight.numel() ** 0.5, "mean_square": size * size} | self.size_of
-        size = sizes.get(kind, size)
-        floors = {"no_floor": 0.0, "eps": self.options["eps"], "tiny": 1e-6, "large": 1e-2}
-        largest: float = max(floors.get(kind, SMALLEST_SCALE), size)
-        special = {
-            "smaller": rate * min(SMALLEST_SCALE, size),
-            "added": rate * (size + SMALLEST_SCALE),
-            "divided": rate / largest if largest else rate,
-            "on_rate": max(SMALLEST_SCALE, rate * size),
-        }
-        return special.get(kind, rate * largest)
+def describe(case: AdafactorCase, index: int, step: int = 1) -> str:
+    """Name a tensor of a case and its options at a step, counted from 1."""
+    shape = " x ".join(map(str, case.shapes[index])) or "single"
+    options = case.options(case.groups[index], step).items()
+    named = (f"{name} {value if isinstance(value, bool) else f'{value:g}'}" for name, value in options)
+    return f"{shape} numbers, {', '.join(named)}"
 
-    def _direction(self, gradient: Tensor, clock: int, step: int) -> Tensor:
-        recipe, options = self.recipe, self.options
-        if recipe.clip == "gradient":
-            gradient = gradient / (root_mean_square(gradient) / options["clip_threshold"]).clamp(min=1.0)
-        if recipe.direction in ("adam", "adam_with_eps"):
-            eps = 1e-8 if recipe.direction == "adam" else options["eps"]
-            self.mean = 0.9 * self.mean + 0.1 * gradient
-            self.whole = 0.999 * self.whole + 0.001 * gradient.square()
-            return self.mean / (1 - 0.9**clock) / ((self.whole / (1 - 0.999**clock)).sqrt() + eps)
-        second = self.second.update(gradient, clock, options["decay_rate"], options["eps"])
-        update = recipe.estimate.gradient * self._divided(gradient, second)
-        if recipe.decay == "in_update":
-            update = update + options["weight_decay"] * self.weight
-        update = self._clipped(update, gradient, step)
-        if recipe.direction in ("mean", "velocity"):
-            self.mean = 0.9 * self.mean + (0.1 if recipe.direction == "mean" else 1.0) * update
-            return self.mean
-        return update
 
-    def _divided(self, gradient: Tensor, second: Tensor) -> Tensor:
-        recipe, kind = self.recipe, self.recipe.direction
-        if kind in ("sgd", "sign", "estimate"):
-            return {"sgd": gradient, "sign": gradient.sign(), "estimate": gradient / second}[kind]
-        root = ((second + recipe.in_root).sqrt() + recipe.beside_root).clamp(min=recipe.least_root)
-        if kind == "times_root":
-            return gradient * root
-        return gradient / (root + self.options["eps"] if kind == "root_and_eps" else root)
+def _read(drawn: Drawn, number: int, observation: Observation) -> list[Weights]:
+    """Read the weights before the first step and after each."""
+    starts = [weight.flatten() for weight in drawn.weights]
+    rows = [observation.tensors[f"{number}.{index}"].double() for index in range(len(starts))]
+    if any(own.shape != (STEPS, start.numel()) for own, start in zip(rows, starts, strict=True)):
+        raise ValueError("weights of another shape")
+    return [starts, *(list(weights) for weights in zip(*rows, strict=True))]
 
-    def _clipped(self, update: Tensor, gradient: Tensor, step: int) -> Tensor:
-        threshold, clip = self.options["clip_threshold"], self.recipe.clip
-        if clip == "value":
-            return update.clamp(-threshold, threshold)
-        size = root_mean_square(update)
-        if clip == "larger":
-            return update / size.clamp(min=threshold)
-        if clip == "joint":
-            size = self.drawn.joint_sizes[step - 1]
-        sizes: dict[str, Callable[[], Tensor]] = {
-            "none": lambda: torch.zeros_like(size),
-            "gradient": lambda: torch.zeros_like(size),
-            "norm": lambda: torch.linalg.vector_norm(update),
-            "largest": lambda: update.abs().max(),
-            "multiplied": lambda: size * threshold * threshold,
-            "mean_square": size.square,
-            "mean_size": lambda: update.abs().mean(),
-            "deviation": lambda: update.std() if update.numel() > 1 else size,
-            "by_gradient": lambda: root_mean_square(gradient),
-        }
-        ratio = sizes.get(clip, lambda: size)() / threshold
-        if clip == "lower":
-            ratio = ratio.clamp(1e-30, 1.0)
-        clipped: Tensor = update / (ratio if clip in ("always", "lower") else ratio.clamp(min=1.0))
-        return clipped
+
+def _find_miss(seen: Sequence[Weights], wanted: Sequence[Weights]) -> tuple[int, int] | None:
+    """Return the first step and tensor that differ; a tensor is left alone once both are infinite or NaN in float32."""
+    ran_off: set[int] = set()
+    for step in range(1, 1 + STEPS):
+        for index, (own, right) in enumerate(zip(seen[step], wanted[step], strict=True)):
+            if not own.isfinite().all() and not right.float().isfinite().all():
+                ran_off.add(index)
+            if index not in ran_off and not is_near(own, right, wanted[0][index], TOLERANCE):
+                return step, index
+    return None
+
+
+def _explain(answer: Answer) -> Verdict:
+    case: AdafactorCase = answer.case.case
+    seen, wanted = answer.value, answer.truth
+    step, index = _find_miss(seen, wanted) or (1, 0)
+    return TABLE.explain(
+        answer,
+        expected=f"after step {step}, the weights of Adafactor ({describe(case, index, step)})",
+        measured=say_movement(seen[step][index], wanted[step][index], wanted[0][index]),
+        otherwise=_otherwise(case, step, index),
+    )
+
+
+def _otherwise(case: AdafactorCase, step: int, index: int) -> str:
+    """Say where to look where no misconception takes these steps."""
+    when = "Look at the update line by line at step 1, where beta is 0."
+    if step > 1:
+        when = (
+            f"The steps before are right: look at what is kept or counted, and at the options that step {step} changes."
+        )
+    return f"The tensor of shape {tuple(case.shapes[index])} differs first, at step {step}. {when}"
+
+
+def _never_moves(answer: Answer) -> bool:
+    rows = [(row, path[0]) for path in answer.values for row in path]
+    return all(torch.equal(own, start) for row, starts in rows for own, start in zip(row, starts, strict=True))
+
+
+def _with_visible_options(seed: int) -> list[Drawn]:
+    names = ("decay_rates", "decays", "clip_thresholds")
+    pairs = zip(adafactor_cases(seed), adafactor_cases(VISIBLE_SEED), strict=True)
+    return [draw(replace(case, **{name: getattr(visible, name) for name in names})) for case, visible in pairs]
+
+
+# The parts of the reference that misconceptions edit.
+OPTIONS = ("lr", "weight_decay", "eps", "decay_rate", "clip_threshold", "scale_parameter")
+SKIP = "if weight.grad is None:\n                continue"
+READ = "gradient, state = weight.grad, optimizer.state[weight]"
+SECOND = "factored_second_moment(gradient, state, decay_rate, eps)"
+UPDATE = "gradient / second.sqrt()"
+CLIP = "update / (root_mean_square(update) / clip_threshold).clamp(min=1.0)"
+IF_SCALED = "if scale_parameter:"
+SCALE = "root_mean_square(weight).clamp(min=1e-3)"
+DECAY = "weight.mul_(1 - rate * weight_decay)"
+MOVE = "weight.sub_(rate * update)"
+
+
+def _read_from(place: str, *options: str) -> dict[str, str]:
+    """Return the edit that reads options from another place."""
+    lines = [f"{name} = {place.format(name=name)}" for name in options]
+    return {SKIP: "; ".join(lines) + f"\n            {SKIP}"}
+
+
+FIRST_GROUP = "optimizer.param_groups[0]['{name}']"
+LAST_GROUP = "optimizer.param_groups[-1]['{name}']"
+AT_START = "group.setdefault('first_{name}', group['{name}'])"
+ADAM = """
+            state['mean'] = 0.9 * state.get('mean', 0.0) + 0.1 * gradient
+            state['square'] = 0.999 * state.get('square', 0.0) + 0.001 * gradient.square()
+            state['step'] = state.get('step', 0) + 1
+            root = (state['square'] / (1 - 0.999 ** state['step'])).sqrt()
+            update = state['mean'] / (1 - 0.9 ** state['step']) / (root + 1e-8)"""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the state of a tensor keeps.
+
+    Attributes:
+        case: The tensors.
+        index: Which tensor it is.
+        elements: Numbers in tensors of its state.
+    """
+
+    case: AdafactorCase
+    index: int
+    elements: int
+
+    @property
+    def is_updated(self) -> bool:
+        """Whether it ever has a gradient."""
+        return self.case.first_steps.get(self.index, 1) <= STEPS
+
+    @property
+    def least(self) -> int:
+        """Numbers of its second moment."""
+        shape = self.case.shapes[self.index]
+        whole = torch.Size(shape).numel()
+        factored = torch.Size(shape[:-2]).numel() * sum(shape[-2:])
+        return 0 if not self.is_updated else factored if len(shape) > 1 else whole
+
+    @property
+    def named(self) -> str:
+        """The tensor and its options, in words."""
+        return describe(self.case, self.index)
+
+
+STATE = "{least} numbers of second moment ({named})"
+
+KEPT = Table[Kept](
+    Misconception(
+        "means_kept_elsewhere",
+        "You keep the means elsewhere than in `optimizer.state[parameter]`, which is what a checkpoint saves.",
+        shown_by=lambda kept: kept.elements < kept.least,
+        expected=STATE,
+        measured="{elements} numbers in tensors of its state",
+    ),
+    Misconception(
+        "state_without_gradient",
+        "You make a state for a tensor that never has a gradient. Skip it before you touch its state.",
+        shown_by=lambda kept: not kept.is_updated and kept.elements > 0,
+        expected="no state: no gradient",
+        measured="{elements} numbers in tensors of its state",
+    ),
+    Misconception(
+        "state_too_large",
+        "You keep more than the means and a count. The next step needs nothing else.",
+        shown_by=lambda kept: kept.elements > kept.least + MOST_COUNTERS,
+        expected=STATE,
+        measured="{elements} numbers in tensors of its state",
+    ),
+)
+
+TABLE = ReferenceTable(
+    (adafactor_step, factored_second_moment, root_mean_square),
+    Misconception(
+        "weight_not_changed",
+        "You change no weight: `weight = ...` only names a new tensor. Change the weight in place (-=, sub_).",
+        shown_by=_never_moves,
+        measured="weights that never move",
+    ),
+    Misconception(
+        "tensor_not_updated",
+        "You end the loop at a tensor without gradient, so the tensors after it stay as they are. "
+        "`continue` skips one tensor; `break` and `return` leave the others out.",
+        {SKIP: SKIP.replace("continue", "break")},
+        variants=[{SKIP: SKIP.replace("continue", "return")}],
+    ),
+    Misconception(
+        "sgd_step",
+        "You step along the gradient itself. Divide it by the root of the second moment.",
+        {UPDATE: "gradient", CLIP: "update"},
+        variants=[{UPDATE: "gradient", CLIP: "update", IF_SCALED: "if False:"}],
+    ),
+    Misconception(
+        "root_forgotten",
+        "You divide the gradient by the second moment itself. Divide by its root.",
+        {UPDATE: "gradient / second"},
+    ),
+    Misconception(
+        "adam_step",
+        "You take Adam's step, with two moments and betas. Adafactor has one second moment, which is factored.",
+        {
+            f"\n            second = {SECOND}\n            update = {UPDATE}": ADAM,
+            CLIP: "update",
+            IF_SCALED: "if False:",
+        },
+        variants=[{f"\n            second = {SECOND}\n            update = {UPDATE}": ADAM, CLIP: "update"}],
+    ),
+    Misconception(
+        "step_of_the_lesson",
+        "You take the step of the lesson's cell: it keeps the whole second moment and has neither scale nor decay. "
+        "The contract asks for all three.",
+        {IS_MATRIX: "False", IF_SCALED: "if False:", DECAY: "pass"},
+    ),
+    Misconception(
+        "vectors_factored",
+        "You keep one mean for a tensor of one dimension. Keep its second moment whole.",
+        {"means = [squares]": "means = [squares.mean().expand(squares.shape)]"},
+    ),
+    Misconception(
+        "stack_flattened",
+        "You flatten a stack of matrices into one matrix. Rows and columns are the last two dimensions.",
+        {
+            READ: f"{READ}\n            matrix = gradient.flatten(1) if gradient.dim() > 2 else gradient",
+            SECOND: "factored_second_moment(matrix, state, decay_rate, eps).reshape(gradient.shape)",
+        },
+    ),
+    Misconception(
+        "only_two_dimensions",
+        "You factor matrices only. A stack of matrices is factored, too: test .dim() > 1.",
+        {IS_MATRIX: "squares.dim() == 2"},
+    ),
+    Misconception(
+        "update_not_clipped",
+        "You do not clip the update. Divide it where its RMS is above clip_threshold.",
+        {CLIP: "update"},
+    ),
+    Misconception(
+        "always_normalised",
+        "You divide every update by its RMS. max(1, RMS / clip_threshold) leaves a short update as it is.",
+        {CLIP: "update / (root_mean_square(update) / clip_threshold)"},
+    ),
+    Misconception(
+        "gradient_clipped",
+        "You clip the gradient. Clip the update, after the division by the root.",
+        {
+            READ: f"{READ}\n            gradient = {CLIP.replace('update', 'gradient')}",
+            CLIP: "update",
+        },
+    ),
+    Misconception(
+        "norm_for_rms",
+        "You clip by the norm, which is longer than the RMS by the root of the number of elements. "
+        "Take the root of the mean square.",
+        {CLIP: "update / (update.norm() / clip_threshold).clamp(min=1.0)"},
+    ),
+    Misconception(
+        "each_number_clipped",
+        "You cut each number of the update. Clip the whole update by one factor.",
+        {CLIP: "update.clamp(-clip_threshold, clip_threshold)"},
+    ),
+    Misconception(
+        "threshold_not_read",
+        "You clip at 1 whatever the threshold is. Read clip_threshold from the group.",
+        {CLIP: "update / root_mean_square(update).clamp(min=1.0)"},
+    ),
+    Misconception(
+        "momentum_kept",
+        "You keep a running mean of updates. Momentum is not asked for, and costs a number for each parameter.",
+        {
+            f"update = {CLIP}": f"state['mean'] = 0.9 * state.get('mean', 0.0) + 0.1 * ({CLIP})\n"
+            "            update = state['mean']"
+        },
+    ),
+    Misconception(
+        "second_epsilon",
+        "You add a second epsilon where you divide by the root of V, or bound the root. "
+        "eps is in each square already, and nowhere else.",
+        {UPDATE: "gradient / (second.sqrt() + eps)"},
+        variants=[
+            *({UPDATE: f"gradient / (second.sqrt() + {value})"} for value in (1e-8, 1e-6, 1e-10)),
+            *({UPDATE: f"gradient / (second + {value}).sqrt()"} for value in (1e-8, 1e-6, 1e-10, 1e-12)),
+            {UPDATE: f"gradient / second.sqrt().clamp(min={2**-23})"},  # of float32, as torch.finfo has it
+        ],
+    ),
+    *SECOND_MOMENT,
+    Misconception(
+        "scale_left_out",
+        "You ignore scale_parameter. Where it is True, the rate is lr times the RMS of the weight, at least 1e-3.",
+        {IF_SCALED: "if False:"},
+    ),
+    Misconception(
+        "always_scaled",
+        "You scale the rate of every group by the weight. Where scale_parameter is False, the rate is lr.",
+        {IF_SCALED: "if True:"},
+    ),
+    Misconception(
+        "norm_for_scale",
+        "You scale by the norm of the weight. Take the root of its mean square.",
+        {SCALE: "weight.norm().clamp(min=1e-3)"},
+    ),
+    Misconception(
+        "no_smallest_scale",
+        "You let the scale fall to 0, so weights of zero never move. It is at least 1e-3.",
+        {SCALE: "root_mean_square(weight)"},
+    ),
+    Misconception(
+        "eps_for_smallest_scale",
+        "You use eps as the smallest scale. The smallest scale is 1e-3.",
+        {SCALE: "root_mean_square(weight).clamp(min=eps)"},
+    ),
+    Misconception(
+        "scale_after_decay",
+        "You take the RMS of the weight after its decay. Compute the rate before the weight shrinks.",
+        {DECAY: f"{DECAY}\n            rate = lr * {SCALE} if scale_parameter else lr"},
+    ),
+    Misconception(
+        "scale_carried_over",
+        "You scale a rate that the tensor before has scaled. Begin each tensor at the lr of its group.",
+        {
+            f"rate = lr\n            {IF_SCALED}": f"group['lr'] = rate = lr\n            {IF_SCALED}",
+            f"rate = lr * {SCALE}": f"group['lr'] = rate = lr * {SCALE}",
+        },
+    ),
+    Misconception(
+        "decay_left_out",
+        "You leave out the weight decay. The weight shrinks by 1 - rate * weight_decay.",
+        {DECAY: "pass"},
+    ),
+    Misconception(
+        "decay_in_gradient",
+        "You add the decay to the gradient, so the second moment sees it. Shrink the weight instead.",
+        {READ: f"{READ}\n            gradient = gradient + weight_decay * weight", DECAY: "pass"},
+    ),
+    Misconception(
+        "decay_after_update",
+        "You let the weight decay after the update. It decays first.",
+        {DECAY: MOVE, MOVE: DECAY},
+    ),
+    Misconception(
+        "decay_without_rate",
+        "You shrink the weight by weight_decay alone. The factor is 1 - rate * weight_decay.",
+        {DECAY: "weight.mul_(1 - weight_decay)"},
+    ),
+    Misconception(
+        "decay_with_unscaled_rate",
+        "You shrink the weight by lr * weight_decay. The decay takes the rate as it is scaled.",
+        {DECAY: "weight.mul_(1 - lr * weight_decay)"},
+    ),
+    Misconception(
+        "decay_without_gradient",
+        "You let a tensor without gradient decay. Skip it, its decay too.",
+        {
+            SKIP: f"if weight.grad is None:\n                rate = lr * {SCALE} if scale_parameter else lr\n"
+            f"                {DECAY}\n                continue"
+        },
+    ),
+    Misconception(
+        "missing_gradient_zero",
+        "You treat a missing gradient as a gradient of zeros. Skip a tensor whose .grad is None.",
+        {
+            SKIP: "",
+            READ: "gradient = torch.zeros_like(weight) if weight.grad is None else weight.grad\n"
+            "            state = optimizer.state[weight]",
+        },
+    ),
+    Misconception(
+        "zero_gradient_skipped",
+        "You skip a gradient of zeros. It is a gradient: its step counts and its weight decays.",
+        {SKIP: "if weight.grad is None or not weight.grad.any():\n                continue"},
+    ),
+    Misconception(
+        "one_count_for_all",
+        "You count the steps of the optimizer for all tensors. A tensor whose gradients begin later has its own count.",
+        {
+            "optimizer.param_groups:": "optimizer.param_groups:\n        group['count'] = group.get('count', 0) + 1",
+            READ: f"{READ}; state['step'] = group['count'] - 1",
+        },
+    ),
+    Misconception(
+        "count_moved_by_each_tensor",
+        "You raise one step count once for each tensor. It grows by one in a step.",
+        {READ: f"{READ}; optimizer.count = state['step'] = getattr(optimizer, 'count', -1) + 1"},
+    ),
+    Misconception(
+        "step_starts_at_two",
+        "You begin the step count at 2. The first step is step 1.",
+        {STEP: 'state.get("step", 1) + 1'},
+    ),
+    Misconception(
+        "step_relative",
+        "You bound the rate by one over the root of the step. A relative step is not asked for.",
+        {"rate = lr\n": "rate = lr = min(lr, state['step'] ** -0.5)\n"},
+    ),
+    Misconception(
+        "options_of_first_group",
+        "You read an option of the first group for all tensors. Read every option from the group of the tensor.",
+        _read_from(FIRST_GROUP, *OPTIONS),
+        variants=[_read_from(FIRST_GROUP, name) for name in OPTIONS],
+    ),
+    Misconception(
+        "options_of_last_group",
+        "You read an option of the last group for all tensors. Read every option from the group of the tensor, "
+        "inside the loop over groups.",
+        _read_from(LAST_GROUP, *OPTIONS),
+        variants=[_read_from(LAST_GROUP, name) for name in OPTIONS],
+    ),
+    Misconception(
+        "options_kept_from_start",
+        "You read an option once and keep it, but a schedule may change it. Read every option in each step.",
+        _read_from(AT_START, *OPTIONS),
+        variants=[_read_from(AT_START, name) for name in OPTIONS],
+    ),
+    Misconception(
+        "sign_turned",
+        "You step along the gradient, so the loss rises. Take rate * update off the weight.",
+        {MOVE: "weight.add_(rate * update)"},
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You use the options of the groups in the notebook. Read each option from its group.",
+        on=_with_visible_options,
+    ),
+    run=Path,
+    cases=lambda seed: [draw(case) for case in adafactor_cases(seed)],
+    is_near=lambda seen, wanted: _find_miss(seen, wanted) is None,
+)

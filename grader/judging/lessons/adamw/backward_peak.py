@@ -1,14 +1,16 @@
-"""Verdict on the peak of an update inside backward."""
+"""Judges the peak of an update inside the backward pass."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import torch
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.judging.misconceptions import Misconception, Table
 from grader.lessons.adamw.backward import BackwardPeakCase, backward_peak_case
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
@@ -20,42 +22,87 @@ from grader.verdict import Verdict
 SHARE = 0.92  # the solution reaches 86 to 87 %; with gradients that wait it is 100 %
 
 
+@dataclass(frozen=True)
+class Update:
+    """An update inside the backward pass.
+
+    Attributes:
+        facts: What was recorded.
+        state_bytes: Held when the measured call began, in addition to model and inputs.
+        moment_bytes: Of the two moments of all parameters.
+    """
+
+    facts: Mapping[str, Any]
+    state_bytes: int
+    moment_bytes: int
+
+    @property
+    def sizes(self) -> str:
+        """The bytes, in words."""
+        held = format_bytes(max(self.state_bytes, 0))
+        return f"{held} of state, where two moments take {format_bytes(self.moment_bytes)}"
+
+
+BY_ADAMW = "every parameter updated by AdamW during the backward pass"
+STATE = Table[Update](
+    Misconception(
+        "peak_without_steps",
+        "You update no weight during the backward pass. Register a hook on each parameter that calls step().",
+        shown_by=lambda update: not update.facts["steps_inside"],
+        measured="no step during a backward pass",
+    ),
+    Misconception(
+        "peak_of_another_optimizer",
+        "You measure the peak of an optimizer of your own. Update with those that make_optimizer makes.",
+        shown_by=lambda update: update.facts["steps_of_others"] > 0,
+        measured="{facts[steps_of_others]} steps of others",
+    ),
+    Misconception(
+        "peak_without_state",
+        "You do not update every parameter with AdamW: its two moments are missing. Look at which parameters are "
+        "updated, and by which optimizer.",
+        shown_by=lambda update: update.state_bytes < update.moment_bytes,
+        measured="{sizes}",
+    ),
+)
+PEAK = Table[Update](
+    Misconception(
+        "peak_with_gradients",
+        "You hold {facts[gradients_alive]} gradients at once. Free each of them in its own hook.",
+        shown_by=lambda update: update.facts["gradients_alive"] > 1,
+    ),
+    Misconception(
+        "peak_with_other_tensors",
+        "You hold other tensors in addition to one gradient. Look at what your hooks keep: copies of weights, lists.",
+        shown_by=lambda update: True,
+    ),
+)
+
+
 def judge_adam_backward_peak(observation: Observation, seed: int) -> Verdict:
     """Judge the peak against backward, step and zero_grad one after the other."""
     case = backward_peak_case(seed)
     (claim,) = observation.facts["claims"]
-    peak_bytes = claimed_peak_bytes(claim, _needed_bytes(case))
-    baseline = _baseline(case, "cpu" if claim["device"] == "cpu" else "cuda")
-    verdict = _judge_state(case, claim, observation.facts)
+    model_bytes, input_bytes = _needed_bytes(case)
+    peak_bytes = claimed_peak_bytes(claim, model_bytes + input_bytes)
+    at_entry = claim["peak_bytes"] - claim["above_entry_bytes"]
+    update = Update(observation.facts, at_entry - model_bytes - input_bytes, 2 * model_bytes)
+    verdict = STATE.judge(update, BY_ADAMW)
     if verdict:
         return verdict
-    code, look_at = _explain(observation.facts)
-    return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+    baseline = _baseline(case, "cpu" if claim["device"] == "cpu" else "cuda")
+    verdict = judge_budget(peak_bytes, baseline, SHARE, code="", look_at="")
+    return (
+        verdict
+        if verdict.is_passed
+        else PEAK.explain(update, expected=verdict.expected, measured=verdict.measured, otherwise="")
+    )
 
 
 @lru_cache(maxsize=4)
-def _needed_bytes(case: BackwardPeakCase) -> int:
-    """Return what model and inputs hold before anything runs."""
-    return distinct_storage_bytes(case.make_model().parameters()) + case.make_inputs().nbytes
-
-
-def _judge_state(case: BackwardPeakCase, claim: Mapping[str, Any], facts: Mapping[str, Any]) -> Verdict | None:
-    """Find out whether AdamW's two moments are there when the measured backward begins."""
-    expected = "every parameter updated by AdamW while backward runs"
-    if not facts["steps_inside"]:
-        look_at = "who updates the weights while backward runs"
-        return Verdict("peak_without_steps", expected, "no step while backward runs", look_at)
-    if facts["steps_of_others"]:
-        look_at = "which optimizer updates: one that make_optimizer makes"
-        return Verdict("peak_of_another_optimizer", expected, f"{facts['steps_of_others']} steps of others", look_at)
-    model_bytes = distinct_storage_bytes(case.make_model().parameters())
-    state_bytes = claim["peak_bytes"] - claim["above_entry_bytes"] - _needed_bytes(case)
-    if state_bytes < 2 * model_bytes:
-        measured = (
-            f"{format_bytes(max(state_bytes, 0))} of state, where two moments take {format_bytes(2 * model_bytes)}"
-        )
-        return Verdict("peak_without_state", expected, measured, "which parameters are updated, and by which optimizer")
-    return None
+def _needed_bytes(case: BackwardPeakCase) -> tuple[int, int]:
+    """Return the bytes of the model and of its inputs."""
+    return distinct_storage_bytes(case.make_model().parameters()), case.make_inputs().nbytes
 
 
 @lru_cache(maxsize=4)
@@ -75,9 +122,3 @@ def _baseline(case: BackwardPeakCase, operators: str) -> PeakMemory:
         return {"step": step, "model": model, "optimizer": optimizer, "inputs": inputs}
 
     return forecast_peak_memory(prepare, operators=operators)
-
-
-def _explain(facts: Mapping[str, Any]) -> tuple[str, str]:
-    if facts["gradients_alive"] > 1:
-        return "peak_with_gradients", f"{facts['gradients_alive']} gradients are alive together: who frees them?"
-    return "peak_with_other_tensors", "what your hooks keep: copies of weights, lists of gradients"

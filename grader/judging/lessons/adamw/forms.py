@@ -1,4 +1,4 @@
-"""Verdicts on AdamW with two groups under Accelerate and the Trainer: used as taught, and equal to the raw loop."""
+"""Judges AdamW with two groups under Accelerate and the Trainer: used as taught, and equal to the raw loop."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from grader.observation import Observation
 from grader.testbed.pair_runs import DecayFormsCase
 from grader.verdict import PASSED, Verdict
 
-# Fused AdamW differs from the loop over tensors by rounding: by up to 1e-4 of the movement after five updates.
+# Fused AdamW differs from the loop over tensors by its rounding: by up to 1e-4 of the movement after five updates.
 TOLERANCE = 1e-3
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # of torch.optim.AdamW and of the Trainer
 
 LOOK_AT = FORMS_LOOK_AT | {
-    "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
-    "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
+    "trainer_decay_zero": "You leave weight_decay of TrainingArguments at its default, 0.0, so both groups are alike.",
+    "accelerate_decay_zero": "You decay no parameter. Look at the group with weight_decay: it is empty, or its decay "
+    "is 0.0.",
 }
 
 
@@ -76,14 +77,13 @@ def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: 
     for constants in facts["constants"] if names == ["AdamW"] else ():
         betas, eps = tuple(constants["betas"]), float(constants["eps"])
         if betas != BETAS:
-            look_at = (
-                f"the betas of the optimizer: {betas[0]:g} and {betas[1]:g}, and nobody asks for others than 0.9, 0.999"
-            )
+            look_at = f"You use betas of {betas[0]:g} and {betas[1]:g}. Leave them at their defaults, 0.9 and 0.999."
             return Verdict("other_betas", expected, measured, look_at)
         if eps != EPSILON:
-            look_at = f"epsilon of the optimizer: {eps:g}, and nobody asks for another than {EPSILON:g}"
+            look_at = f"You use an epsilon of {eps:g}. Leave it at its default, {EPSILON:g}."
             return Verdict("other_epsilon", expected, measured, look_at)
-    return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights, and with which options")
+    look_at = "You move the weights with another optimizer than AdamW, or with other options. Look at both."
+    return Verdict("another_optimizer", expected, measured, look_at)
 
 
 def _distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:

@@ -1,28 +1,45 @@
-"""Verdicts on recursive doubling: its sums, and whom each rank talked to."""
+"""Judges recursive doubling: its sums, whom each rank talked to, and the numbers of ranks that it refuses."""
 
 from __future__ import annotations
 
-from grader.judging.lessons.collectives.counts import digits_of
-from grader.judging.lessons.collectives.explained import Explained
-from grader.judging.lessons.collectives.patterns import (
-    explain_pattern,
-    explain_sizes,
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grader.judging.lessons.collectives.runs import Run, runs_of, stopped
+from grader.judging.lessons.collectives.sums import (
+    IN_A_ROW,
+    NOT_MUTUAL,
+    RING_USED,
+    ROUTES,
+    UNREAD,
+    Routine,
+    exchange,
     judge_equal_bits,
-    judge_unread,
-    judge_waiting,
+    judge_values,
+    say_route,
 )
-from grader.judging.lessons.collectives.refusal import judge_refusal
-from grader.judging.lessons.collectives.runs import Run, describe, runs_of, stopped
-from grader.judging.lessons.collectives.sums import judge_values
-from grader.lessons.collectives.reductions import BASE, butterfly_cases
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import ReferenceTable
+from grader.lessons.collectives.reductions import BASE, butterfly_cases, unsupported_ranks
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 
+def butterfly(rank: int, ranks: int) -> Routine:
+    """Add up one number of each rank: swap with partners at doubled distances, and add what they sent."""
+    total = float(BASE**rank)
+    distance = 1
+    while distance < ranks:
+        received = yield rank ^ distance, total
+        total = total + received
+        distance = 2 * distance
+    return total
+
+
 def judge_butterfly_sums(observation: Observation, seed: int) -> Verdict:
     """Compare the sums of every rank, bit by bit among ranks."""
-    runs = runs_of(observation, butterfly_cases(seed))
-    wrong = judge_values(runs, explain_rounds) or stopped(observation) or judge_equal_bits(runs)
+    runs = _read(observation, seed)
+    wrong = judge_values(runs, _explain) or stopped(observation) or judge_equal_bits(runs)
     if wrong:
         return wrong
     measured = f"{len(runs)} sums on 8, 4 and 2 ranks, the same bits everywhere"
@@ -30,10 +47,10 @@ def judge_butterfly_sums(observation: Observation, seed: int) -> Verdict:
 
 
 def judge_butterfly_rounds(observation: Observation, seed: int) -> Verdict:
-    """Compare partners, bytes and rounds with recursive doubling, and look at what three ranks are told."""
-    runs = runs_of(observation, butterfly_cases(seed))
-    wrong = judge_values(runs, explain_rounds) or stopped(observation)
-    wrong = wrong or next(filter(None, map(_judge_run, runs)), None) or judge_refusal(observation, seed)
+    """Compare partners, bytes and rounds with recursive doubling, and what other numbers of ranks lead to."""
+    runs = _read(observation, seed)
+    wrong = judge_values(runs, _explain) or stopped(observation)
+    wrong = wrong or next(filter(None, map(_judge_messages, runs)), None) or _judge_refusal(observation, seed)
     if wrong:
         return wrong
     first = runs[0]
@@ -46,78 +63,165 @@ def distances_of(ranks: int) -> list[int]:
     return [1 << bit for bit in range(ranks.bit_length() - 1)]
 
 
-def explain_rounds(run: Run) -> Explained | None:
-    """Name the mistake behind wrong sums by whom the ranks talked to."""
-    if not any(one.events for one in run.traffic):
-        if run.ranks == 2:  # judged last: on more ranks the sums were right
-            look_at = "on 2 ranks nobody sends: is the condition of your loop true at distance 1?"
-            return Explained("nothing_sent_on_two", look_at)
-        return Explained("nothing_sent", "no rank sent anything: which line calls send?")
+def _read(observation: Observation, seed: int) -> list[Run]:
+    return runs_of(observation, butterfly_cases(seed), lambda ranks: ranks.bit_length() - 1)
+
+
+def _explain(run: Run, expected: str, measured: str) -> Verdict | None:
+    """Name the misconception behind wrong sums, by what was sent or by the sums of a wrong butterfly on the ranks."""
+    held = [sorted(set(value.tolist())) for value, _ in run.pairs]
+    answer = BUTTERFLIES.answer(0, [(held, [sorted(peers) for peers in run.sent])])
+    wrong_sums = BUTTERFLIES.judge(answer, expected, measured) if run.ranks == RANKS else None
+    return MESSAGES.judge(run, expected, measured) or wrong_sums
+
+
+def _judge_messages(run: Run) -> Verdict | None:
     right = distances_of(run.ranks)
-    seen = [rank ^ peer for rank in range(run.ranks) for peer in run.destinations(rank)]
-    each = [sorted(rank ^ peer for peer in run.destinations(rank)) for rank in range(run.ranks)]
-    if any(one != each[0] for one in each):
-        return None
-    found = each[0]
-    if set(found) < set(right) and len(found) == len(set(found)):
-        return _explain_missing(found, right, run)
-    if set(found) >= set(right) and len(found) > len(right):
-        extra = "twice" if set(found) == set(right) else f"at distances {sorted(set(found) - set(right))} too"
-        look_at = f"partners at distances {right} are enough: yours meet {extra}"
-        return Explained("round_too_many", look_at)
-    if set(seen) != set(right):
-        look_at = f"the distance of partners: {right}, one after the other; yours are {found}"
-        return Explained("wrong_distances", look_at)
-    return _explain_sent(run)
+    expected = f"partners {right} apart, {len(right)} rounds, {run.what}"
+    partners = [sorted(rank ^ distance for distance in right) for rank in range(run.ranks)]
+    for rank, own in enumerate(partners):
+        if sorted(run.sent[rank]) != own or sorted(run.received[rank]) != own:
+            otherwise = f"Partners of a rank are {right} apart. Look at whom one rank sends to in each round."
+            return PARTNERS.explain(run, expected=expected, measured=say_route(run, rank), otherwise=otherwise)
+    return ROUNDS.judge(run, expected)
 
 
-def _explain_missing(found: list[int], right: list[int], run: Run) -> Explained:
-    if len(found) == len(right) - 1 and right[-1] not in found:
-        look_at = f"the end of the loop: for {run.ranks} ranks the last distance is {right[-1]}"
-        return Explained("last_round_missing", look_at)
-    if len(found) == len(right) - 1 and right[0] not in found:
-        return Explained("first_round_missing", "the first distance: neighbours, 1 apart, never meet")
-    return Explained("rounds_missing", f"{len(right)} rounds are needed, at distances {right}: yours are at {found}")
+def _run(butterfly: Callable[[int, int], Routine], ranks: int) -> tuple[list[list[float]], list[list[int]]]:
+    """Return the different numbers that each rank holds at the end, and whom it sent to."""
+    totals, sent = exchange(lambda rank: butterfly(rank, ranks), ranks)
+    return [[total] for total in totals], [sorted(peer for peer, _ in messages) for messages in sent]
 
 
-def _explain_sent(run: Run) -> Explained | None:
-    """Name what was sent or added wrongly where all partners are right."""
-    other_size = explain_sizes(run, run.tensor_bytes)
-    if other_size:
-        return other_size
-    if not run.case.is_counting or run.ranks < 4:
-        return None
-    held = [float(value.flatten()[0]) for value in run.returned]
-    if held == [float(run.ranks * BASE**rank) for rank in range(run.ranks)]:
-        look_at = "what is added: what came in, and not once more what this rank holds"
-        return Explained("own_sum_doubled", look_at)
-    digits = digits_of(held[0], run.ranks)
-    direct = [int(rank in (0, *distances_of(run.ranks))) for rank in range(run.ranks)]
-    if digits and all(count == (rank == 0) for rank, count in enumerate(digits)):
-        return None  # rank 0 has its own number: nothing was added
-    if digits == direct:
-        look_at = "what is sent in the second round: your own tensor, or all that you hold by then?"
-        return Explained("own_tensor_sent", look_at)
-    if digits and sum(digits) == 1:
-        return Explained("overwritten", "what is received has to be added to what is there")
-    return None
+RANKS = 8  # of the first case
+RECEIVED = "total = total + received"
+BUTTERFLIES = ReferenceTable(
+    butterfly,
+    Misconception(
+        "last_round_missing",
+        "You leave out the largest distance, so the two halves of the ranks never meet. Look at which "
+        "distances your loop takes.",
+        {"distance < ranks": "distance < ranks // 2"},
+    ),
+    Misconception(
+        "first_round_missing",
+        "You leave out distance 1, so neighbours never meet. Look at which distances your loop takes.",
+        {"distance = 1": "distance = 2"},
+    ),
+    Misconception(
+        "rounds_missing",
+        "You swap in one round only. It takes log2 N rounds, at distances 1, 2, 4 and so on.",
+        {"while distance < ranks": "for distance in (1,)"},
+    ),
+    Misconception(
+        "round_too_many",
+        "You let each rank meet partners that it does not need. The distances 1, 2, 4 and so on are enough, each once.",
+        {"while distance < ranks": "for distance in range(1, ranks)"},
+        variants=[{"distance = 1": "distance = 1; yield rank ^ 1, total"}],
+    ),
+    Misconception(
+        "own_tensor_sent",
+        "You send your own tensor in every round. From the second round on, send all that you hold by then.",
+        {"yield rank ^ distance, total": "yield rank ^ distance, float(BASE**rank)"},
+    ),
+    Misconception(
+        "overwritten",
+        "You put what a rank receives in the place of what it holds. Add the two.",
+        {RECEIVED: "total = received"},
+    ),
+    run=_run,
+    cases=lambda seed: (RANKS,),
+)
+MESSAGES: Table[Run] = Table(
+    Misconception(
+        "message_of_other_size",
+        "You send messages with fewer bytes than the tensor has. Look at the number format and the elements of what "
+        "you send.",
+        shown_by=lambda run: bool(run.sizes) and run.sizes[0] < run.tensor_bytes,
+        measured="messages of {sizes} bytes, from tensors of {tensor_bytes}",
+    ),
+)
+PARTNERS: Table[Run] = Table(
+    Misconception(
+        "message_repeated",
+        "You send to the same partner more than once. One message in each round is enough.",
+        shown_by=lambda run: (
+            all(len(peers) > len(set(peers)) for peers in run.sent)
+            and all(
+                {rank ^ peer for peer in peers} == set(distances_of(run.ranks)) for rank, peers in enumerate(run.sent)
+            )
+        ),
+    ),
+    *ROUTES,
+    RING_USED,
+    NOT_MUTUAL,
+)
+ROUNDS: Table[Run] = Table(
+    Misconception(
+        "tensor_not_whole",
+        "You send messages of another size than the tensor. Recursive doubling sends the whole of what a rank holds in "
+        "each round.",
+        shown_by=lambda run: run.sizes != [run.tensor_bytes],
+        expected="messages of {tensor_bytes} bytes",
+        measured="messages of {sizes} bytes",
+    ),
+    UNREAD,
+    IN_A_ROW,
+)
 
 
-def _judge_run(run: Run) -> Verdict | None:
-    right = distances_of(run.ranks)
-    expected = f"partners {right} apart, {len(right)} rounds, {describe(run.case)}"
-    for rank in range(run.ranks):
-        partners = sorted(rank ^ distance for distance in right)
-        if set(run.destinations(rank)) == set(partners) and len(run.destinations(rank)) > len(partners):
-            look_at = "each partner once: how often does a rank send in one round?"
-            return Verdict("message_repeated", expected, f"rank {rank} sent to {run.destinations(rank)}", look_at)
-        if sorted(run.destinations(rank)) != partners or sorted(run.sources(rank)) != partners:
-            pattern = explain_pattern(run)
-            measured = f"rank {rank} sent to {run.destinations(rank)} and received from {run.sources(rank)}"
-            return Verdict(pattern.code, expected, measured, pattern.look_at)
-    sizes = {size for one in run.traffic for _, _, size in one.events}
-    if sizes != {run.tensor_bytes}:
-        look_at = "what is sent: recursive doubling sends the whole tensor in each round"
-        measured = f"messages of {', '.join(map(str, sorted(sizes)))} bytes"
-        return Verdict("tensor_not_whole", f"messages of {run.tensor_bytes} bytes", measured, look_at)
-    return judge_unread(run) or judge_waiting(run, len(right), expected)
+@dataclass(frozen=True)
+class Refusal:
+    """What a butterfly does on a number of ranks that it has to refuse.
+
+    Attributes:
+        errors: The error of each rank, "" where it raised none.
+        messages: How many messages the ranks sent or received before, or tried to.
+    """
+
+    errors: list[str]
+    messages: int
+
+    @property
+    def raising(self) -> list[int]:
+        """The ranks that raised a ValueError."""
+        return [rank for rank, error in enumerate(self.errors) if error == "ValueError"]
+
+    @property
+    def are_all_raising(self) -> bool:
+        """Whether each rank raised a ValueError."""
+        return bool(self.errors) and len(self.raising) == len(self.errors)
+
+
+def _judge_refusal(observation: Observation, seed: int) -> Verdict | None:
+    ranks, refused = unsupported_ranks(seed).world_size, observation.facts["refused"]
+    messages = sum(one["messages"] + (one["named"] is not None) for one in refused)
+    seen = Refusal([str(one["error"]) for one in refused], messages)
+    errors = [f"{error or 'no error'} on rank {rank}" for rank, error in enumerate(seen.errors)]
+    measured = f"{', '.join(errors)}, {messages or 'no'} messages"
+    return REFUSALS.judge(seen, f"a ValueError on each of {ranks} ranks, before anything is sent", measured)
+
+
+REFUSALS: Table[Refusal] = Table(
+    Misconception(
+        "refused_on_some_ranks",
+        "You raise the ValueError on some ranks only, and the others wait for them. Look at the condition: each rank "
+        "reads the same world_size.",
+        shown_by=lambda seen: bool(seen.raising) and not seen.are_all_raising,
+    ),
+    Misconception(
+        "refused_too_late",
+        "You raise the ValueError after messages were sent. Put the line that refuses in front of them.",
+        shown_by=lambda seen: seen.are_all_raising and seen.messages > 0,
+    ),
+    Misconception(
+        "other_ranks_not_refused",
+        "You start the rounds for a number of ranks that is no power of two. Look for the line that refuses it: it was "
+        "given.",
+        shown_by=lambda seen: seen.messages > 0 or not seen.errors,
+    ),
+    Misconception(
+        "refused_by_other_error",
+        "You stop without a ValueError on a number of ranks that is no power of two. Look at the line that was given.",
+        shown_by=lambda seen: not seen.are_all_raising,
+    ),
+)

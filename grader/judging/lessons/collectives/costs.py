@@ -1,85 +1,249 @@
-"""Verdict on the predicted rounds and bytes of an all-reduce."""
+"""Judges the predicted rounds and bytes of an all-reduce."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from grader.judging.lessons.collectives.cost_formulas import Cost, cost_of
-from grader.judging.lessons.collectives.cost_slips import SLIPS, Slip
-from grader.judging.lessons.collectives.cost_units import WHOLE
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.collectives.costs import ALGORITHMS, CostCase, cost_cases
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.units import MIB
+from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0  # of the cases that a learner has seen
 RELATIVE_TOLERANCE = 1e-9  # a share computed as a float may round; the formulas are exact
+
+Cost = dict[str, float]
+
+
+def all_reduce_cost(algorithm: str, ranks: int, tensor_bytes: int) -> Cost:
+    """Return the rounds of an all-reduce, and the bytes that the rank sends that sends most."""
+    size: float
+    others, levels = ranks - 1, math.ceil(math.log2(ranks))
+    if algorithm == "naive":
+        rounds, size = 2 * others, others * tensor_bytes
+    if algorithm == "tree":
+        rounds, size = 2 * levels, levels * tensor_bytes
+    if algorithm == "butterfly":
+        rounds, size = levels, levels * tensor_bytes
+    if algorithm == "ring":
+        rounds, size = 2 * others, 2 * others / ranks * tensor_bytes
+    return {"rounds": rounds, "bytes": size}
 
 
 def judge_all_reduce_costs(observation: Observation, seed: int) -> Verdict:
-    """Compare every answer with the formulas, and name what explains a miss."""
-    cases = cost_cases(seed)
-    answers = [(float(rounds), float(size)) for rounds, size in observation.facts["predicted"]]
-    wrong = [
-        (case, answer) for case, answer in zip(cases, answers, strict=True) if not _are_near(answer, cost_of(case))
-    ]
-    if wrong:
-        code, look_at, algorithm = _recognise(cases, answers)
-        case, answer = next((pair for pair in wrong if pair[0].algorithm == algorithm), wrong[0])
-        where = f"{case.algorithm}, {case.world_size} ranks, {case.tensor_bytes:,} bytes"
-        return Verdict(code, f"{_say(cost_of(case))} for {where}", _say(answer), look_at)
-    measured = f"{len(cases)} all-reduces; ring on 8 ranks {_say(cost_of(cases[3]))}"
-    return Verdict(PASSED, f"rounds and bytes of {len(cases)} all-reduces", measured)
-
-
-def _recognise(cases: Sequence[CostCase], answers: Sequence[Cost]) -> tuple[str, str, str]:
-    """Return code, where to look, and the algorithm whose first miss is shown; "" for any."""
-    for code, formula, look_at in WHOLE:
-        if all(_are_near(answer, formula(case)) for case, answer in zip(cases, answers, strict=True)):
-            return code, look_at, ""
-    if len(set(answers)) == 1:
-        return "same_for_all", "your answer is the same for all algorithms and ranks: what does it read?", ""
-    for slip in _explaining(cases, answers):
-        return slip.code, slip.look_at, slip.algorithm
-    if all(_are_near(answer, cost_of(case)) for case, answer in zip(cost_cases(VISIBLE_SEED), answers, strict=True)):
-        look_at = "numbers that are right for other ranks: what does your answer depend on?"
-        return "visible_case_hard_coded", look_at, ""
-    if all(_are_near(a, cost_of(c)) for c, a in zip(cases, answers, strict=True) if c.world_size == 8):
-        return (
-            "right_for_eight_ranks",
-            "other numbers of ranks than 8: which part of your answer does not follow N?",
-            "",
-        )
-    wrong = next(c for c, a in zip(cases, answers, strict=True) if not _are_near(a, cost_of(c)))
-    return UNRECOGNISED, f"the {wrong.algorithm} on 4 ranks, on paper: who sends what to whom, round by round?", ""
-
-
-def _explaining(cases: Sequence[CostCase], answers: Sequence[Cost]) -> Iterator[Slip]:
-    """Yield slips that explain every miss in one number of one algorithm, in the order of the cases."""
-    for algorithm in ALGORITHMS:
-        own = [(c, a) for c, a in zip(cases, answers, strict=True) if c.algorithm == algorithm]
-        for place, is_rounds in ((0, True), (1, False)):
-            if all(_is_near(answer[place], cost_of(case)[place]) for case, answer in own):
-                continue
-            for slip in SLIPS:
-                if slip.algorithm == algorithm and slip.is_rounds == is_rounds and _explains(slip, own):
-                    yield slip
-
-
-def _explains(slip: Slip, own: Sequence[tuple[CostCase, Cost]]) -> bool:
-    place = 0 if slip.is_rounds else 1
-    return all(
-        _is_near(answer[place], slip.formula(case.world_size) * (1 if slip.is_rounds else case.tensor_bytes))
-        for case, answer in own
+    """Compare every answer with the formulas; the first number that a misconception explains is reported."""
+    predicted = [{"rounds": float(rounds), "bytes": float(size)} for rounds, size in observation.facts["predicted"]]
+    answer = TABLE.answer(seed, predicted)
+    if answer.is_right:
+        measured = f"{len(predicted)} all-reduces; ring on 8 ranks {_say(TABLE.truths(seed)[3])}"
+        return Verdict(PASSED, f"rounds and bytes of {len(predicted)} all-reduces", measured)
+    shown = next((part for part in _parts(answer) if TABLE.find(part)), answer)
+    case, value, truth = shown.case, predicted[shown.wrong[0]], TABLE.truths(seed)[shown.wrong[0]]
+    return TABLE.explain(
+        shown,
+        expected=f"{_say(truth)} for {case.algorithm}, {case.world_size} ranks, {case.tensor_bytes:,} bytes",
+        measured=_say(value),
+        otherwise=f"Draw the {case.algorithm} on 4 ranks: who sends what to whom, round by round?",
     )
 
 
-def _are_near(answer: Cost, truth: Cost) -> bool:
-    return _is_near(answer[0], truth[0]) and _is_near(answer[1], truth[1])
-
-
-def _is_near(answer: float, truth: float) -> bool:
-    return abs(answer - truth) <= RELATIVE_TOLERANCE * abs(truth)
+def _parts(answer: Answer) -> Iterator[Answer]:
+    """Yield the answer, then what is wrong of it: one number of one algorithm after the other."""
+    yield answer
+    cases = cost_cases(answer.seed)
+    for algorithm in ALGORITHMS:
+        own = replace(answer, indices=[index for index, case in enumerate(cases) if case.algorithm == algorithm])
+        yield from (part for part in map(own.part, ("rounds", "bytes")) if not part.is_right)
 
 
 def _say(cost: Cost) -> str:
-    return f"{cost[0]:,.6g} rounds and {cost[1]:,.10g} bytes"
+    return f"{cost['rounds']:,.6g} rounds and {cost['bytes']:,.10g} bytes"
+
+
+def _run(cost: Callable[..., Cost], case: CostCase) -> Cost:
+    return cost(case.algorithm, case.world_size, case.tensor_bytes)
+
+
+def _is_right_for_eight(answer: Answer) -> bool:
+    """Return whether all of several algorithms that are wrong are right on eight ranks."""
+    cases = cost_cases(answer.seed)
+    wrong = [cases[index] for index in answer.wrong]
+    return len({case.algorithm for case in wrong}) > 1 and all(case.world_size != 8 for case in wrong)
+
+
+NAIVE, TREE = "2 * others, others * tensor_bytes", "2 * levels, levels * tensor_bytes"
+BUTTERFLY, RING = "size = levels, levels * tensor_bytes", "2 * others, 2 * others / ranks * tensor_bytes"
+RESULT = 'return {"rounds": rounds, "bytes": size}'
+
+TABLE = ReferenceTable(
+    all_reduce_cost,
+    Misconception(
+        "swapped",
+        "You return the two numbers in the other order. Rounds come first, then bytes.",
+        {RESULT: 'return {"rounds": size, "bytes": rounds}'},
+    ),
+    Misconception(
+        "received_counted_too",
+        "You count what a rank receives as well as what it sends. Only the bytes that it sends are asked for.",
+        {RESULT: 'return {"rounds": rounds, "bytes": 2 * size}'},
+    ),
+    Misconception(
+        "mebibytes_for_bytes",
+        "You return MiB, but bytes are asked for. Look at the last division.",
+        {RESULT: f'return {{"rounds": rounds, "bytes": size / {MIB}}}'},
+    ),
+    Misconception(
+        "tensors_for_bytes",
+        "You return the bytes as a number of tensors. Multiply it by tensor_bytes.",
+        {RESULT: 'return {"rounds": rounds, "bytes": size / tensor_bytes}'},
+    ),
+    Misconception(
+        "naive_one_way",
+        "You count the way to rank 0 only. The result has to come back to all ranks, which takes as many rounds again.",
+        {NAIVE: "others, others * tensor_bytes"},
+    ),
+    Misconception(
+        "naive_all_at_once",
+        "You let rank 0 receive from all ranks in one round. A rank receives one message in a round, so look at how "
+        "many messages reach rank 0.",
+        {NAIVE: "2, others * tensor_bytes"},
+    ),
+    Misconception(
+        "naive_leaf_bytes",
+        "You count the bytes of a rank that sends one tensor. Rank 0 sends most in the naive way, so look at how "
+        "many ranks it sends to.",
+        {NAIVE: "2 * others, tensor_bytes"},
+    ),
+    Misconception(
+        "tree_one_way",
+        "You count the way up the tree only. The sum has to come down again, which takes as many rounds.",
+        {TREE: "levels, levels * tensor_bytes"},
+    ),
+    Misconception(
+        "tree_one_by_one",
+        "You let the messages of the tree go one after the other. All pairs talk in the same round, so look at how "
+        "many sums are left after it.",
+        {TREE: "2 * others, levels * tensor_bytes"},
+    ),
+    Misconception(
+        "tree_logarithm_not_rounded",
+        "You do not round the logarithm, but rounds are whole. Look at what the tree needs for 5 ranks.",
+        {TREE: "2 * math.log2(ranks), levels * tensor_bytes"},
+        variants=[{TREE: "2 * levels, math.log2(ranks) * tensor_bytes"}],
+    ),
+    Misconception(
+        "tree_rounded_down",
+        "You round the logarithm down, which leaves ranks out. Look at how the fifth of 5 ranks gets into the sum.",
+        {TREE: "2 * math.floor(math.log2(ranks)), levels * tensor_bytes"},
+        variants=[{TREE: "2 * levels, math.floor(math.log2(ranks)) * tensor_bytes"}],
+    ),
+    Misconception(
+        "tree_rounded_late",
+        "You round twice the logarithm. The way up takes whole rounds, and so does the way down: round up first, then "
+        "double.",
+        {TREE: "math.ceil(2 * math.log2(ranks)), levels * tensor_bytes"},
+        variants=[{TREE: "round(2 * math.log2(ranks)), levels * tensor_bytes"}],
+    ),
+    Misconception(
+        "tree_up_and_down",
+        "You count one tensor up the tree and one down. Rank 0 sends nothing on the way up, and one tensor in each "
+        "round on the way down.",
+        {TREE: "2 * levels, 2 * tensor_bytes"},
+    ),
+    Misconception(
+        "tree_once_more",
+        "You let the busiest rank send up the tree and in each round down. Rank 0 sends on the way down alone, and a "
+        "rank that sends up once sends down less often.",
+        {TREE: "2 * levels, (levels + 1) * tensor_bytes"},
+    ),
+    Misconception(
+        "butterfly_both_ways",
+        "You count a way back for the butterfly. After its last swap every rank has the sum already.",
+        {BUTTERFLY: "size = 2 * levels, levels * tensor_bytes"},
+    ),
+    Misconception(
+        "butterfly_one_by_one",
+        "You count a round for each other rank. What a rank of the butterfly holds doubles in each round: 1, 2, 4, ...",
+        {BUTTERFLY: "size = others, levels * tensor_bytes"},
+    ),
+    Misconception(
+        "butterfly_once",
+        "You count one tensor for a rank of the butterfly. It sends its whole tensor in each round.",
+        {BUTTERFLY: "size = levels, tensor_bytes"},
+    ),
+    Misconception(
+        "ring_one_way",
+        "You count the first half of the ring. After N - 1 rounds a rank has one finished chunk, so look at how "
+        "long the others need to reach it.",
+        {RING: "others, 2 * others / ranks * tensor_bytes"},
+    ),
+    Misconception(
+        "ring_counts_itself",
+        "You let a chunk pass N ranks in each half. It begins on one of them, so it moves N - 1 times.",
+        {RING: "2 * ranks, 2 * others / ranks * tensor_bytes"},
+        variants=[{RING: "ranks, 2 * others / ranks * tensor_bytes"}],
+    ),
+    Misconception(
+        "ring_not_chunked",
+        "You let a rank of the ring send whole tensors. In a round it sends one chunk, the N-th part of the tensor.",
+        {RING: "2 * others, 2 * others * tensor_bytes"},
+        variants=[{RING: "2 * others, others * tensor_bytes"}],
+    ),
+    Misconception(
+        "ring_half_bytes",
+        "You let the chunks of the ring go round once. They go round twice: to be added up, and to reach all ranks.",
+        {RING: "2 * others, others / ranks * tensor_bytes"},
+    ),
+    Misconception(
+        "ring_limit",
+        "You return two tensors, which is the limit for many ranks. Count the chunks that a rank of the ring sends.",
+        {RING: "2 * others, 2 * tensor_bytes"},
+    ),
+    Misconception(
+        "ring_bytes_rounded",
+        "You round the bytes of the ring to whole ones. A chunk is 1 / N of the tensor, even where that is no whole "
+        "number.",
+        {RING: "2 * others, 2 * others * (tensor_bytes // ranks)"},
+        variants=[
+            {RING: "2 * others, 2 * others * -(-tensor_bytes // ranks)"},
+            {RING: "2 * others, 2 * others * 4 * -(-tensor_bytes // (4 * ranks))"},
+            {RING: "2 * others, 2 * others * tensor_bytes // ranks"},
+            {RING: "2 * others, round(2 * others * tensor_bytes / ranks)"},
+        ],
+    ),
+    Misconception(
+        "naive_for_all",
+        "You let everything go through rank 0, as the naive way does. Look at the messages of the other three ways by "
+        "themselves.",
+        {RESULT: 'return {"rounds": 2 * others, "bytes": others * tensor_bytes}'},
+    ),
+    Misconception(
+        "bytes_of_all_ranks",
+        "You count the bytes of all ranks together. Only the rank that sends most is asked for.",
+        {
+            NAIVE: "2 * others, 2 * others * tensor_bytes",
+            TREE: "2 * levels, 2 * others * tensor_bytes",
+            BUTTERFLY: "size = levels, ranks * levels * tensor_bytes",
+            RING: "2 * others, 2 * others * tensor_bytes",
+        },
+    ),
+    Misconception(
+        "same_for_all",
+        "You return the same numbers for all algorithms and ranks. Compute them from the arguments of your function.",
+        shown_by=lambda answer: all(value == answer.values[0] for value in answer.values),
+    ),
+    hard_coded(cost_cases),
+    Misconception(
+        "right_for_eight_ranks",
+        "You return numbers that are right for 8 ranks and wrong for others. Look for the part of your answer that "
+        "does not follow world_size.",
+        shown_by=_is_right_for_eight,
+    ),
+    run=_run,
+    cases=cost_cases,
+    is_near=within(relative=RELATIVE_TOLERANCE),
+)

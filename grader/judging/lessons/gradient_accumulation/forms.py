@@ -1,4 +1,4 @@
-"""Verdicts on the Accelerate and the Trainer form: used as taught, and equal to the raw loop."""
+"""Judges the Accelerate and the Trainer form: used as taught, and equal to the raw loop."""
 
 from __future__ import annotations
 
@@ -19,16 +19,25 @@ from grader.verdict import Verdict
 
 # What a learner looks at where a form hides who does what.
 LOOK_AT = TRAINER_DEFAULTS | {
-    "accelerate_gradient_not_averaged": "who divides by k: accelerator.backward(loss) does, loss.backward() does not",
-    "accelerate_short_group_divided_by_k": "accelerator.backward divides by k: does a correction reach the last group?",
-    "accelerate_gradient_divided_twice": "accelerator.backward divides by k already: who divides again?",
-    "accelerate_update_every_micro_batch": "accelerator.prepare: only a prepared optimizer waits for its group",
-    "accelerate_last_group_lost": "accelerator.prepare: only a prepared loader tells accumulate where the epoch ends",
-    "accelerate_cleared_within_group": "zero_grad(): only the prepared optimizer's waits for the end of a group",
-    "trainer_gradient_not_averaged": "who divides: set accepts_loss_kwargs = False on this model, before Trainer(...)",
-    "accelerate_last_group_updates_each_time": "reading ahead: accumulate asks the loader whether the epoch has ended",
-    "trainer_gradient_divided_twice": "the Trainer divides where accepts_loss_kwargs is False: who divides again?",
-    "trainer_short_group_divided_by_k": "a loss of your own is not divided again: what is the size of the last group?",
+    "accelerate_gradient_not_averaged": "You call loss.backward(), which does not divide by k. "
+    "Call accelerator.backward(loss).",
+    "accelerate_short_group_divided_by_k": "You let accelerator.backward divide by k in the short last group, too. "
+    "Correct the loss of that group.",
+    "accelerate_gradient_divided_twice": "You divide the loss yourself, and accelerator.backward divides by k again.",
+    "accelerate_update_every_micro_batch": "You update after every micro-batch. "
+    "Only a prepared optimizer waits for its group: pass it to accelerator.prepare.",
+    "accelerate_last_group_lost": "You leave out the last group. "
+    "A prepared loader shows accumulate where the epoch ends: pass it to accelerator.prepare.",
+    "accelerate_cleared_within_group": "You clear the gradients after every micro-batch. "
+    "Call zero_grad() of the prepared optimizer, which waits for the end of a group.",
+    "accelerate_last_group_updates_each_time": "You read ahead, so accumulate learns too early that the epoch "
+    "has ended. Read one micro-batch at a time.",
+    "trainer_gradient_not_averaged": "You leave the gradients undivided. "
+    "Set accepts_loss_kwargs = False on this model, before Trainer(...).",
+    "trainer_gradient_divided_twice": "You divide the loss, and the Trainer divides again where accepts_loss_kwargs is "
+    "False.",
+    "trainer_short_group_divided_by_k": "You divide by k in the short last group, too. "
+    "The Trainer does not divide a loss of your own again: divide by the size of the group.",
 }
 
 
@@ -58,13 +67,16 @@ def _judge_accumulate(case: FormsCase, calls: Facts) -> Verdict | None:
     steps = calls["accumulate"]
     expected = f"{case.micro_batches} micro-batches inside accelerator.accumulate, with {case.k} accumulation steps"
     if not steps:
-        look_at = "where accelerator.accumulate(model) stands"
+        look_at = "You never enter accelerator.accumulate(model). Put the body of your loop inside it."
         return Verdict("accumulate_not_used", expected, "accelerator.accumulate was not entered", look_at)
     if steps[0] == case.k:
         return None
     code = "accelerator_without_steps" if steps[0] == 1 else "accelerator_with_other_steps"
     return Verdict(
-        code, expected, count(steps[0], "accumulation step"), "gradient_accumulation_steps of the Accelerator"
+        code,
+        expected,
+        count(steps[0], "accumulation step"),
+        "You make the Accelerator with another number of steps. Set gradient_accumulation_steps=k.",
     )
 
 
@@ -76,12 +88,15 @@ def _judge_trainer(case: FormsCase, calls: Facts) -> Verdict | None:
             "trainer_not_used",
             expected,
             "Trainer.train was not called",
-            "Trainer(...) only prepares: who calls .train()?",
+            "You make a Trainer and never train. Call its .train().",
         )
     if steps[0] == case.k:
         return None
     code = "trainer_without_steps" if steps[0] == 1 else "trainer_with_other_steps"
-    measured, look_at = count(steps[0], "accumulation step"), "gradient_accumulation_steps of TrainingArguments"
+    measured, look_at = (
+        count(steps[0], "accumulation step"),
+        "You train with another number of accumulation steps. Set it in TrainingArguments.",
+    )
     return Verdict(code, expected, measured, look_at)
 
 
@@ -99,7 +114,7 @@ def _judge_forms(observation: Observation, seed: int, form: str) -> Verdict:
 
 
 def _holds_other_rows(tensors: Mapping[str, Tensor], case: FormsCase) -> bool:
-    """Tell whether the first update is made of whole rows of the data, each with the same weight, but of other rows."""
+    """Return whether the first update is made of other rows of the data, each whole and with the same weight."""
     rows = _make_reference(replace(case, rows=1))
     weights = mixture(tensors["gradient.0"], [rows.gradient(tensors["weights.0"], i) for i in range(case.pairs)])
     if weights is None:

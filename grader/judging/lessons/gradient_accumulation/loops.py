@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor
 
+from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import Reference, judge_updates, praise
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases, updates_cases
@@ -15,7 +17,7 @@ from grader.verdict import Verdict
 
 
 def judge_accumulated_gradients(observation: Observation, seed: int) -> Verdict:
-    """Judge the updates of every setting; the first miss is told."""
+    """Judge the updates of every setting; report the first thing that is wrong."""
     return _judge_loops(observation, updates_cases(seed))
 
 
@@ -26,14 +28,43 @@ def judge_stream_updates(observation: Observation, seed: int) -> Verdict:
     if not verdict.is_passed:
         return verdict
     for case, facts in zip(cases, observation.facts["settings"], strict=True):
-        ahead = _most_drawn_ahead(facts["events"])
-        if ahead > case.k:
-            expected = f"at most one group of {case.k} micro-batches held"
-            measured = f"{ahead} micro-batches held at a time"
-            if ahead == case.micro_batches:
-                return Verdict("whole_epoch_held", expected, measured, "list() of a stream holds all of it")
-            return Verdict("several_groups_held", expected, measured, "how far the loop reads ahead of what it uses")
+        held = STREAM.judge(Stream(case, _most_drawn_ahead(facts["events"])))
+        if held:
+            return held
     return verdict
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How a loop reads a stream.
+
+    Attributes:
+        case: The stream.
+        held: How many micro-batches at most are drawn and have not passed through the model.
+    """
+
+    case: UpdatesCase
+    held: int
+
+
+HELD = "at most one group of {case.k} micro-batches held"
+
+STREAM = Table[Stream](
+    Misconception(
+        "whole_epoch_held",
+        "You read the whole stream into memory before you use it, as list() does. Read one group at a time.",
+        shown_by=lambda stream: stream.held > stream.case.k and stream.held == stream.case.micro_batches,
+        expected=HELD,
+        measured="{held} micro-batches held at a time",
+    ),
+    Misconception(
+        "several_groups_held",
+        "You read more than one group ahead. Look at how many micro-batches your loop draws before it uses the first.",
+        shown_by=lambda stream: stream.held > stream.case.k,
+        expected=HELD,
+        measured="{held} micro-batches held at a time",
+    ),
+)
 
 
 def _most_drawn_ahead(events: list[str]) -> int:

@@ -1,141 +1,167 @@
-"""Verdict on the largest micro-batch that fits a budget."""
+"""Judges the largest micro-batch that fits a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 
-from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.gradient_accumulation.micro_batch_size import FitCase, fit_cases
 from grader.observation import Observation
 from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
 
-NOTHING = 0  # stands for a ValueError raised
+Peak = Callable[[int], int]
 
 
-def largest(case: FitCase) -> int:
-    """Return the largest divisor of the batch that fits; 0 if none does."""
-    return max(case.fitting, default=NOTHING)
+def largest(peak: Peak, batch: int, budget: int) -> int | None:
+    """Return the largest divisor of the batch that fits; None, which is a ValueError, if none does."""
+    sizes = [size for size in range(1, batch + 1) if batch % size == 0]
+    fitting = [size for size in sizes if peak(size) <= budget]
+    return max(fitting, default=None)
 
 
-def _fits(case: FitCase, size: int) -> bool:
-    return case.peak_bytes(size) <= case.budget_bytes
+SIZES = "[size for size in range(1, batch + 1) if batch % size == 0]"
+FITTING = "[size for size in sizes if peak(size) <= budget]"
+LARGEST = "max(fitting, default=None)"
 
 
-def _before_first_failure(case: FitCase) -> int:
-    """Return what a search upwards finds that stops at the first size that does not fit."""
-    best = NOTHING
-    for size in case.divisors:
-        if not _fits(case, size):
-            break
-        best = size
-    return best
-
-
-def _halves(case: FitCase) -> list[int]:
-    sizes = [case.batch]
-    while sizes[-1] % 2 == 0:
-        sizes.append(sizes[-1] // 2)
-    return sizes
-
-
-def _fitting(case: FitCase, sizes: Iterable[int]) -> int:
-    return max((size for size in sizes if _fits(case, size)), default=NOTHING)
-
-
-ONE_ROW = "one row uses the device badly: which larger sizes fit?"
-WHOLE_BATCH = "the whole batch does not always fit: which smaller sizes do?"
-
-MISTAKES: tuple[Mistake[FitCase], ...] = (
-    Mistake("one_row_only", lambda c: 1, ONE_ROW),
-    Mistake("one_row_only", lambda c: 1 if _fits(c, 1) else NOTHING, ONE_ROW),
-    Mistake("one_row_only", lambda c: min(c.fitting, default=NOTHING), ONE_ROW),
-    Mistake("whole_batch", lambda c: c.batch, WHOLE_BATCH),
-    Mistake("whole_batch", lambda c: c.batch if _fits(c, 1) else NOTHING, WHOLE_BATCH),
-    Mistake(
-        "one_row_decides",
-        lambda c: largest(c) if _fits(c, 1) else NOTHING,
-        "one row does not fit, and the whole batch does: it holds no accumulated gradient",
-    ),
-    Mistake(
-        "not_a_divisor",
-        lambda c: _fitting(c, range(1, c.batch + 1)),
-        "groups of unequal micro-batches: does the size divide the batch?",
-    ),
-    Mistake(
-        "uneven_last_micro_batch",
-        lambda c: _fitting(c, (c.batch // k for k in range(1, c.batch + 1))),
-        "a batch that k does not divide: batch // k rows, k times, are not the whole batch",
-    ),
-    Mistake(
-        "budget_excluded",
-        lambda c: max((s for s in c.divisors if c.peak_bytes(s) < c.budget_bytes), default=NOTHING),
-        "a peak that equals the budget: does it fit?",
-    ),
-    Mistake(
-        "powers_of_two_only",
-        lambda c: _fitting(c, (2**e for e in range(10) if c.batch % 2**e == 0)),
-        "sizes that are no power of two",
-    ),
-    Mistake(
-        "splits_of_the_lesson",
-        lambda c: _fitting(c, (c.batch // k for k in (1, 2, 4, 8))),
-        "k = 1, 2, 4, 8 are the splits of one figure: which k are possible for another batch?",
-    ),
-    Mistake("halves_only", lambda c: _fitting(c, _halves(c)), "sizes that you do not reach by halving the batch"),
-    Mistake(
-        "stopped_at_first_failure",
-        _before_first_failure,
-        "the whole batch: it holds no accumulated gradient, so a smaller size may need more",
-    ),
-    Mistake("nothing_found", lambda c: NOTHING, "the condition for a ValueError: here a size fits"),
-    Mistake(
-        "count_for_size",
-        lambda c: c.batch // largest(c) if largest(c) else NOTHING,
-        "rows of one micro-batch are asked for, not how many micro-batches there are",
-    ),
-)
-
-UNHEARD = Mistake[FitCase](
-    "nothing_fits_not_raised", lambda c: NOTHING, "a job that nothing fits: the caller has to hear of it"
-)
-ZERO = Mistake[FitCase]("zero_rows_returned", lambda c: 0, "zero rows are no micro-batch: the caller has to hear of it")
+def fitting(case: FitCase) -> list[int]:
+    """Return the sizes that divide the batch and fit, smallest first."""
+    sizes = range(1, case.batch + 1)
+    return [size for size in sizes if case.batch % size == 0 and case.peak_bytes(size) <= case.budget_bytes]
 
 
 def judge_largest_micro_batch(observation: Observation, seed: int) -> Verdict:
-    """Compare every chosen size with the largest that fits; None stands for a ValueError."""
-    cases, answers = fit_cases(seed), observation.facts["chosen"]
-    for case, answer in zip(cases, answers, strict=True):
-        right = largest(case) or None
-        if answer != right:
-            unheard = ZERO if answer == 0 else UNHEARD
-            mistake = unheard if right is None else _recognise(cases, answers) or _uneven(case, answer)
-            return failed(mistake, _say(right, case), _say(answer, case), "which sizes you try, and in which order")
+    """Compare every chosen size with the largest that fits; None is a ValueError."""
+    cases, chosen = fit_cases(seed), observation.facts["chosen"]
+    fitted = [size if fitting(case) else None for case, size in zip(cases, chosen, strict=True)]
+    answer = TABLE.answer(seed, fitted)
+    if not answer.is_right:
+        case: FitCase = answer.case
+        expected, measured = _describe(answer.truth, case), _describe(answer.value, case)
+        otherwise = (
+            "You return another size than the largest that fits. Look at the sizes that you try, and their order."
+        )
+        return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+    for case, size in zip(cases, chosen, strict=True):
+        verdict = None if fitting(case) else NOTHING_FITS.judge(size, _describe(None, case), _describe(size, case))
+        if verdict:
+            return verdict
     for reason in observation.facts["reasons"]:
         if not reason or reason.startswith(("max()", "min()")):
             expected = "a ValueError whose text says that nothing fits"
             measured = f"the text '{reason}'" if reason else "a ValueError without a text"
-            return Verdict("error_without_reason", expected, measured, "what the caller reads: raise it yourself")
+            look_at = (
+                "You leave the caller with an error that gives no reason. Raise a ValueError with a text of your own."
+            )
+            return Verdict("error_without_reason", expected, measured, look_at)
     return Verdict(PASSED, "the largest size that fits", f"{len(cases)} jobs, each with its largest micro-batch")
 
 
-def _recognise(cases: Sequence[FitCase], answers: Sequence[float | None]) -> Mistake[FitCase] | None:
-    """Recognise a mistake by the jobs that some size fits: what happens when nothing fits is another matter."""
-    fitted = [(case, answer or NOTHING) for case, answer in zip(cases, answers, strict=True) if case.fitting]
-    return recognise(MISTAKES, [case for case, _ in fitted], [answer for _, answer in fitted])
+def _run(largest: Callable[[Peak, int, int], int | None], case: FitCase) -> int | None:
+    """Return the size where some size fits; what an answer does where none fits is judged on its own."""
+    return largest(case.peak_bytes, case.batch, case.budget_bytes) if fitting(case) else None
 
 
-def _uneven(case: FitCase, answer: float | None) -> Mistake[FitCase] | None:
-    if not answer or case.batch % answer == 0:
-        return None
-    return Mistake("size_does_not_divide", largest, f"{answer:g} does not divide {case.batch}: which sizes do?")
+def _does_not_divide(answer: Answer) -> bool:
+    return bool(answer.value) and answer.case.batch % answer.value != 0
 
 
-def _say(answer: float | None, case: FitCase) -> str:
+def _describe(size: float | None, case: FitCase) -> str:
     job = f"for a batch of {case.batch} in {format_bytes(case.budget_bytes)}"
-    if answer is None:
+    if size is None:
         return f"a ValueError {job}: one row needs {format_bytes(case.peak_bytes(1))}"
-    if not 1 <= answer <= case.batch or answer != int(answer):
-        return f"{answer} rows {job}"
-    rows = "1 row" if answer == 1 else f"{int(answer)} rows"
-    return f"{rows} {job}: a peak of {format_bytes(case.peak_bytes(int(answer)))}"
+    if not 1 <= size <= case.batch or size != int(size):
+        return f"{size} rows {job}"
+    rows = "1 row" if size == 1 else f"{int(size)} rows"
+    return f"{rows} {job}: a peak of {format_bytes(case.peak_bytes(int(size)))}"
+
+
+NOTHING_FITS = Table[float | None](
+    Misconception(
+        "zero_rows_returned",
+        "You return 0 rows where nothing fits, and the caller would go on with it. Raise a ValueError.",
+        shown_by=lambda size: size == 0,
+    ),
+    Misconception(
+        "nothing_fits_not_raised",
+        "You return a size although none fits, and the caller would run out of memory. Raise a ValueError.",
+        shown_by=lambda size: size is not None,
+    ),
+)
+
+TABLE = ReferenceTable(
+    largest,
+    Misconception(
+        "one_row_only",
+        "You return the smallest size. One row at a time uses the device badly: return the largest size that fits.",
+        {LARGEST: "1"},
+        variants=[{LARGEST: "1 if 1 in fitting else None"}, {LARGEST: "min(fitting, default=None)"}],
+    ),
+    Misconception(
+        "whole_batch",
+        "You return the whole batch, which does not always fit. Try the smaller sizes too.",
+        {LARGEST: "batch"},
+        variants=[{LARGEST: "batch if 1 in fitting else None"}],
+    ),
+    Misconception(
+        "one_row_decides",
+        "You conclude that nothing fits where one row does not. The whole batch may still fit, since it holds no "
+        "accumulated gradients.",
+        {LARGEST: "max(fitting, default=None) if 1 in fitting else None"},
+    ),
+    Misconception(
+        "not_a_divisor",
+        "You return sizes that do not divide the batch, so the micro-batches would be unequal. Try its divisors only.",
+        {SIZES: "range(1, batch + 1)"},
+    ),
+    Misconception(
+        "uneven_last_micro_batch",
+        "You try batch // k also where k does not divide the batch, and lose rows. Leave those k out.",
+        {SIZES: "[batch // k for k in range(1, batch + 1)]"},
+    ),
+    Misconception(
+        "budget_excluded",
+        "You reject a peak that equals the budget. It fits: compare with <=.",
+        {FITTING: "[size for size in sizes if peak(size) < budget]"},
+    ),
+    Misconception(
+        "powers_of_two_only",
+        "You try powers of two only. Batches have other divisors, too.",
+        {SIZES: "[2**power for power in range(10) if batch % 2**power == 0]"},
+    ),
+    Misconception(
+        "splits_of_the_lesson",
+        "You try k = 1, 2, 4 and 8, the splits of one figure. Another batch has other divisors.",
+        {SIZES: "[batch // k for k in (1, 2, 4, 8)]"},
+    ),
+    Misconception(
+        "halves_only",
+        "You try only the sizes that halving the batch gives. Batches have other divisors, too.",
+        {SIZES: "[batch // 2**power for power in range(10) if batch % 2**power == 0]"},
+    ),
+    Misconception(
+        "stopped_at_first_failure",
+        "You stop at the first size that does not fit. The whole batch holds no accumulated gradients, so it may fit "
+        "where a smaller size does not.",
+        {FITTING: "[size for size in sizes if all(peak(s) <= budget for s in sizes if s <= size)]"},
+    ),
+    Misconception(
+        "nothing_found",
+        "You raise a ValueError although a size fits. Look at its condition.",
+        {LARGEST: "None"},
+    ),
+    Misconception(
+        "count_for_size",
+        "You return how many micro-batches there are. Return the rows of one of them.",
+        {LARGEST: "batch // max(fitting) if fitting else None"},
+    ),
+    Misconception(
+        "size_does_not_divide",
+        "You return {value:g} rows, which do not divide the batch. Try its divisors only.",
+        shown_by=_does_not_divide,
+    ),
+    run=_run,
+    cases=fit_cases,
+)

@@ -1,10 +1,13 @@
-"""Verdict on the predicted peak of gradient accumulation."""
+"""Judges the predicted peak of gradient accumulation."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
-from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.gradient_accumulation.peak import PeakCase, peak_cases
 from grader.meters.forecast import forecast_peak_memory
 from grader.observation import Observation
@@ -16,159 +19,40 @@ TOLERANCE = 0.03
 VISIBLE_SEED = 0  # of the cases that a learner has seen
 
 
-def end_of_forward(case: PeakCase) -> float:
-    """Return the bytes held when the last forward ends."""
-    accumulated = case.parameter_bytes if case.k > 1 else 0
-    return case.parameter_bytes + case.state_bytes + accumulated + case.activation_bytes / case.k
+def peak_bytes(parameters: int, state: int, activations: int, k: int) -> float:
+    """Return the larger of the two moments: the end of the last forward pass, and the update."""
+    gradients = parameters
+    accumulated = gradients if k > 1 else 0
+    forward = parameters + state + accumulated + activations / k
+    update = parameters + state + gradients
+    return max(forward, update)
 
 
-def update(case: PeakCase) -> float:
-    """Return the bytes held during the update: gradients have the size of the parameters."""
-    return 2 * case.parameter_bytes + case.state_bytes
-
-
-def peak(case: PeakCase) -> float:
-    """Return the larger of the two moments."""
-    return max(end_of_forward(case), update(case))
-
-
-def _everything(case: PeakCase) -> float:
-    return update(case) + case.activation_bytes
-
-
-def _with_gradients(case: PeakCase, accumulated_bytes: float, gradient_bytes: float) -> float:
-    """Return the larger moment for other sizes of the gradients: while the forwards run, and during the update."""
-    held = case.parameter_bytes + case.state_bytes
-    return max(held + accumulated_bytes + case.activation_bytes / case.k, held + gradient_bytes)
-
-
-def _gradients_for_each(case: PeakCase, earlier: int) -> float:
-    return _with_gradients(case, (case.k - earlier) * case.parameter_bytes, case.k * case.parameter_bytes)
-
-
-def _smaller_gradients(case: PeakCase) -> float:
-    gradient_bytes = case.parameter_bytes / case.k
-    return _with_gradients(case, gradient_bytes if case.k > 1 else 0, gradient_bytes)
-
-
-MISTAKES: tuple[Mistake[PeakCase], ...] = (
-    Mistake("mebibytes_for_bytes", lambda c: peak(c) / MIB, "the unit: bytes are asked for"),
-    Mistake(
-        "all_kinds_added",
-        lambda c: update(c) + c.activation_bytes / c.k,
-        "k = 1: which gradients are alive when the only forward ends?",
-    ),
-    Mistake(
-        "accumulated_gradients_forgotten",
-        lambda c: max(c.parameter_bytes + c.state_bytes + c.activation_bytes / c.k, update(c)),
-        "k > 1: what the first micro-batch leaves behind while the second runs forward",
-    ),
-    Mistake(
-        "gradients_forgotten",
-        lambda c: c.parameter_bytes + c.state_bytes + c.activation_bytes / c.k,
-        "gradients: in which of the two moments are they held?",
-    ),
-    Mistake("update_forgotten", end_of_forward, "a small batch: what is held during optimizer.step()?"),
-    Mistake("forward_forgotten", update, "a large batch: what is held when the forward ends?"),
-    Mistake(
-        "everything_divided", lambda c: _everything(c) / c.k, "which of the four kinds get smaller with a smaller batch"
-    ),
-    Mistake("everything_divided", lambda c: peak(c) / c.k, "which of the four kinds get smaller with a smaller batch"),
-    Mistake(
-        "activations_not_divided",
-        lambda c: max(end_of_forward(c) + c.activation_bytes * (1 - 1 / c.k), update(c)),
-        "activations: how many rows are in one micro-batch?",
-    ),
-    Mistake("accumulation_ignored", _everything, "k: your answer does not depend on it"),
-    Mistake(
-        "accumulation_ignored",
-        lambda c: max(_everything(c) - c.parameter_bytes, update(c)),
-        "k: your answer does not depend on it",
-    ),
-    Mistake(
-        "gradients_for_each_micro_batch",
-        lambda c: _gradients_for_each(c, earlier=1),
-        "backward() adds to .grad: how large is the sum of two gradients?",
-    ),
-    Mistake(
-        "gradients_for_each_micro_batch",
-        lambda c: _gradients_for_each(c, earlier=0) if c.k > 1 else peak(c),
-        "backward() adds to .grad: how large is the sum of two gradients?",
-    ),
-    Mistake(
-        "gradients_divided",
-        _smaller_gradients,
-        "gradients have the size of the parameters, for a micro-batch of any size",
-    ),
-    Mistake(
-        "state_forgotten",
-        lambda c: peak(c) - c.state_bytes,
-        "the optimizer state: it is there from the second update on",
-    ),
-    Mistake(
-        "state_forgotten",
-        lambda c: c.parameter_bytes + max(c.parameter_bytes, c.activation_bytes / c.k),
-        "the optimizer state: it is there from the second update on",
-    ),
-    Mistake(
-        "state_counted_twice",
-        lambda c: peak(c) + c.state_bytes,
-        "state_bytes: it already holds both moments of AdamW",
-    ),
-    Mistake(
-        "state_assumed",
-        lambda c: peak(c) - c.state_bytes + 2 * c.parameter_bytes,
-        "an optimizer without state: which argument tells you?",
-    ),
-    Mistake(
-        "activations_multiplied",
-        lambda c: max(end_of_forward(c) + c.activation_bytes * (c.k - 1 / c.k), update(c)),
-        "activation_bytes is for the whole batch, not for one micro-batch",
-    ),
-    Mistake(
-        "moments_added",
-        lambda c: end_of_forward(c) + update(c),
-        "the two moments follow each other: is their sum ever held?",
-    ),
-    Mistake(
-        "smaller_moment",
-        lambda c: min(end_of_forward(c), update(c)),
-        "a peak is the largest of all moments",
-    ),
-)
+FORWARD = "parameters + state + accumulated + activations / k"
+UPDATE = "parameters + state + gradients"
+PEAK = "max(forward, update)"
 
 
 def judge_predicted_peak(observation: Observation, seed: int) -> Verdict:
-    """Compare every prediction with the measured chain, and name the misconception that explains a miss."""
-    cases, predicted = peak_cases(seed), observation.facts["predicted_bytes"]
-    truths = [_true_peak(case) for case in cases]
-    misses = [abs(answer - truth) / truth for answer, truth in zip(predicted, truths, strict=True)]
-    for case, answer, truth, miss in zip(cases, predicted, truths, misses, strict=True):
+    """Compare every prediction with the forecast peak, and name the misconception that explains a miss."""
+    predicted = observation.facts["predicted_bytes"]
+    answer = TABLE.answer(seed, predicted)
+    truths = [_true_peak(case) for case in peak_cases(seed)]
+    misses = [abs(value - truth) / truth for value, truth in zip(predicted, truths, strict=True)]
+    for case, value, truth, miss in zip(peak_cases(seed), predicted, truths, misses, strict=True):
         if miss > TOLERANCE:
             expected = f"{format_bytes(truth)} within {TOLERANCE:.0%} (measured) for {_describe(case)}"
-            measured = f"{format_bytes(answer)}, which is {answer / truth - 1:+.0%}"
-            otherwise = "two moments: the end of a forward, and the update; what is held in each?"
-            return failed(_recognise(cases, predicted), expected, measured, otherwise)
+            measured = f"{format_bytes(value)}, which is {value / truth - 1:+.0%}"
+            otherwise = (
+                "List the kinds that are held at the end of the forward pass and during the update, and add them."
+            )
+            return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
     worst = f"the largest difference from the measured peak is {max(misses):.1%}"
-    return Verdict(PASSED, f"{len(cases)} peaks within {TOLERANCE:.0%}", f"{len(cases)} peaks; {worst}")
+    return Verdict(PASSED, f"{len(truths)} peaks within {TOLERANCE:.0%}", f"{len(truths)} peaks; {worst}")
 
 
-def _recognise(cases: tuple[PeakCase, ...], predicted: list[float]) -> Mistake[PeakCase] | None:
-    """Name the misconception, from the exact ones to those that show in a pattern only."""
-    mistake = recognise(MISTAKES, cases, predicted) or recognise(MISTAKES[:1], cases, predicted, relative=0.02)
-    if mistake:
-        return mistake
-    look_at = "numbers that are right for other chains: which arguments does your answer use?"
-    written_down = Mistake("visible_case_hard_coded", peak, look_at)
-    if recognise((written_down,), peak_cases(VISIBLE_SEED), predicted, relative=TOLERANCE):
-        return written_down
-    by_k: dict[int, set[float]] = {}
-    for case, answer in zip(cases, predicted, strict=True):
-        by_k.setdefault(case.k, set()).add(answer)
-    if all(len(answers) == 1 for answers in by_k.values()):
-        look_at = "your answer is the same for a small and for a large batch: which argument differs?"
-        return Mistake("activations_ignored", update, look_at)
-    return None
+def _run(peak: Callable[..., float], case: PeakCase) -> float:
+    return peak(case.parameter_bytes, case.state_bytes, case.activation_bytes, case.k)
 
 
 @cache
@@ -184,3 +68,134 @@ def _describe(case: PeakCase) -> str:
         f"k = {case.k}",
     )
     return ", ".join(pieces)
+
+
+def _is_in_mebibytes(answer: Answer) -> bool:
+    """Return whether the values are right after a conversion, rounded or not."""
+    truths = answer.table.truths(answer.seed)
+    return within(relative=0.02)([value * MIB for value in answer.values], truths)
+
+
+def _is_hard_coded(answer: Answer) -> bool:
+    """Return whether the values are right, within the tolerance, for the cases that the notebook shows."""
+    visible = [_run(peak_bytes, case) for case in peak_cases(VISIBLE_SEED)]
+    return answer.seed != VISIBLE_SEED and within(relative=TOLERANCE)(list(answer.values), visible)
+
+
+def _depends_on_k_alone(answer: Answer) -> bool:
+    """Return whether cases of one k get one value, whatever their batch."""
+    by_k: dict[int, set[float]] = {}
+    for case, value in zip(peak_cases(answer.seed), answer.values, strict=True):
+        by_k.setdefault(case.k, set()).add(value)
+    return all(len(values) == 1 for values in by_k.values())
+
+
+TABLE = ReferenceTable(
+    peak_bytes,
+    Misconception(
+        "mebibytes_for_bytes",
+        "You return MiB, but bytes are asked for. Leave out the division by 2**20.",
+        shown_by=_is_in_mebibytes,
+    ),
+    Misconception(
+        "all_kinds_added",
+        "You add all four kinds, but with k = 1 no gradient exists yet when the forward pass ends. "
+        "Treat the end of the forward pass and the update as two moments.",
+        {PEAK: "update + activations / k"},
+    ),
+    Misconception(
+        "accumulated_gradients_forgotten",
+        "You leave out the gradients at the end of the forward pass. With k > 1, those of the first micro-batch are "
+        "held while the second runs forward.",
+        {"gradients if k > 1 else 0": "0"},
+    ),
+    Misconception(
+        "gradients_forgotten",
+        "You leave out the gradients at both moments. They are held during the update, and with k > 1 during the "
+        "forward passes after the first.",
+        {"gradients = parameters": "gradients = 0"},
+    ),
+    Misconception(
+        "update_forgotten",
+        "You count the end of the forward pass only. With a small batch more is held during optimizer.step().",
+        {PEAK: "forward"},
+    ),
+    Misconception(
+        "forward_forgotten",
+        "You count the update only. With a large batch more is held when the forward pass ends.",
+        {PEAK: "update"},
+    ),
+    Misconception(
+        "everything_divided",
+        "You divide every kind by k. A smaller micro-batch makes only the activations smaller.",
+        {PEAK: "(update + activations) / k"},
+        variants=[{PEAK: f"{PEAK} / k"}],
+    ),
+    Misconception(
+        "activations_not_divided",
+        "You count the activations of the whole batch. One micro-batch has 1 / k of its rows.",
+        {FORWARD: "parameters + state + accumulated + activations"},
+    ),
+    Misconception(
+        "accumulation_ignored",
+        "Your answer does not depend on k. Work out what k changes at each of the two moments.",
+        {PEAK: "update + activations"},
+        variants=[{FORWARD: "parameters + state + activations"}],
+    ),
+    Misconception(
+        "gradients_for_each_micro_batch",
+        "You count the gradients once for each micro-batch. backward() adds to .grad, and a sum is as large as one "
+        "gradient.",
+        {"gradients if k > 1 else 0": "(k - 1) * gradients", UPDATE: "parameters + state + k * gradients"},
+        variants=[{"gradients if k > 1 else 0": "k * gradients if k > 1 else 0", UPDATE: f"{UPDATE} * k"}],
+    ),
+    Misconception(
+        "gradients_divided",
+        "You divide the gradients by k. They have the size of the parameters, for a micro-batch of any size.",
+        {"gradients = parameters": "gradients = parameters / k"},
+    ),
+    Misconception(
+        "state_forgotten",
+        "You leave out the optimizer state. It is held from the second update on.",
+        {PEAK: f"{PEAK} - state"},
+        variants=[{PEAK: "parameters + max(parameters, activations / k)"}],
+    ),
+    Misconception(
+        "state_counted_twice",
+        "You count the optimizer state twice. `state_bytes` already holds both moments of AdamW.",
+        {PEAK: f"{PEAK} + state"},
+    ),
+    Misconception(
+        "state_assumed",
+        "You assume the state of AdamW, but one of the optimizers has none. Use `state_bytes`.",
+        {PEAK: f"{PEAK} - state + 2 * parameters"},
+    ),
+    Misconception(
+        "activations_multiplied",
+        "You multiply the activations by k. `activation_bytes` is for the whole batch, not for one micro-batch.",
+        {FORWARD: "parameters + state + accumulated + activations * k"},
+    ),
+    Misconception(
+        "moments_added",
+        "You add the two moments, but they follow each other. The peak is the larger one.",
+        {PEAK: "forward + update"},
+    ),
+    Misconception(
+        "smaller_moment",
+        "You return the smaller of the two moments. A peak is the largest of all moments.",
+        {PEAK: "min(forward, update)"},
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You return numbers that are right for the chains in the notebook. Compute them from the arguments.",
+        shown_by=_is_hard_coded,
+    ),
+    Misconception(
+        "activations_ignored",
+        "Your answer is the same for a small and for a large batch. Use `activation_bytes`.",
+        shown_by=_depends_on_k_alone,
+    ),
+    run=_run,
+    cases=peak_cases,
+    is_near=within(relative=1e-3),
+)

@@ -1,4 +1,4 @@
-"""Verdict on the peak of accumulation over tokens."""
+"""Judges the peak of accumulation over tokens."""
 
 from __future__ import annotations
 
@@ -57,10 +57,20 @@ def _baseline(case: TokenCase, operators: str) -> PeakMemory:
 
 
 def _explain(facts: Mapping[str, Any], rows: int) -> tuple[str, str]:
-    """Say what keeps a peak high, from the forwards and backwards that were seen."""
+    """Name what keeps a peak high, from the forwards and backwards that were seen."""
     at_once = max(facts["forward_rows"], default=0)
     if at_once > rows:
-        return "whole_batch_in_one_forward", f"the model sees {at_once} rows at once: the batch was put together"
+        return (
+            "whole_batch_in_one_forward",
+            f"You pass {at_once} rows to the model at once. Pass one micro-batch at a time.",
+        )
     if most_forwards_waiting(facts["events"]) > 1:
-        return "graphs_kept", "a sum of losses keeps the graph of every forward: where is backward() called?"
-    return "tensors_kept", "logits, losses or graphs of earlier micro-batches that are still alive: lists, retain_graph"
+        return (
+            "graphs_kept",
+            "You sum the losses before backward(), which keeps the graph of every forward. "
+            "Call backward() for each micro-batch.",
+        )
+    return (
+        "tensors_kept",
+        "You keep logits, losses or graphs of earlier micro-batches. Look for lists and retain_graph.",
+    )

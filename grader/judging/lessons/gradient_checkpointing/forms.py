@@ -1,4 +1,4 @@
-"""Verdicts on checkpointed layers under Accelerate and under the Trainer: used, and equal to the raw loop."""
+"""Judges checkpointed layers under Accelerate and under the Trainer: used, and equal to the raw loop."""
 
 from __future__ import annotations
 
@@ -16,11 +16,15 @@ from grader.verdict import PASSED, Verdict
 
 # A group of one micro-batch: what judges of accumulation call a group is an update here.
 LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_other_gradient": "train_sampling_strategy: the Trainer's default draws the rows at random",
-    "trainer_whole_group_in_one_forward": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_micro_batches_not_seen_once": "per_device_train_batch_size, and how many rows an update has",
-    "accelerate_other_gradient": "shuffle of the loader: the raw loop sees the rows in their order",
-    "accelerate_no_update": "whose parameters the optimizer holds",
+    "trainer_other_gradient": "Your gradients are not those of the raw loop. Look at train_sampling_strategy: by "
+    "default the Trainer draws the rows at random.",
+    "trainer_whole_group_in_one_forward": "You train on more rows at a time than asked for. Look at "
+    "per_device_train_batch_size, whose default is 8.",
+    "trainer_micro_batches_not_seen_once": "You do not run one forward for each update. Look at "
+    "per_device_train_batch_size.",
+    "accelerate_other_gradient": "Your gradients are not those of the raw loop, which takes the rows in their order. "
+    "Look at shuffle of the loader.",
+    "accelerate_no_update": "You never update this model. Look at whose parameters the optimizer holds.",
 }
 
 
@@ -50,12 +54,17 @@ def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
     expected = f"a prepared model and optimizer, and {count(case.updates, 'call')} of accelerator.backward"
     for name in ("model", "optimizer"):
         if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+            return Verdict(
+                f"{name}_not_prepared",
+                expected,
+                f"no {name} prepared",
+                f"You do not give the {name} to accelerator.prepare.",
+            )
     if not calls["backward"]:
-        look_at = "loss.backward() in place of accelerator.backward(loss)"
+        look_at = "You never call accelerator.backward. Look at where your loop calls backward."
         return Verdict("accelerator_backward_not_used", expected, "no call of accelerator.backward", look_at)
     if "optimizer" not in calls["used"]:
-        look_at = "what accelerator.prepare returns: the loop has to take these objects, not those it was given"
+        look_at = "You do not use what accelerator.prepare returns. Look at which objects your loop takes."
         return Verdict("prepared_objects_dropped", expected, "no step of the prepared optimizer", look_at)
     return None
 
@@ -63,7 +72,7 @@ def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
 def _judge_trainer(calls: Facts) -> Verdict | None:
     if calls["trainer"]:
         return None
-    look_at = "Trainer(...) only prepares: who calls .train()?"
+    look_at = "You make a Trainer, or none, and never call .train(). Call it."
     return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
 
 
@@ -80,19 +89,24 @@ def _judge_layers(facts: Facts, form: str) -> Verdict | None:
         return None
     runs = " and ".join(map(str, layers))
     expected = f"{2 * forwards} runs of each layer for {count(forwards, 'forward')} of the model: one more in backward"
-    code, measured, look_at = "not_checkpointed", f"{runs} runs", "the method of the model that enables checkpointing"
+    look_at = "You do not checkpoint the layers. Look for the method of the model that enables checkpointing."
+    code, measured = "not_checkpointed", f"{runs} runs"
     if not all(facts["is_training"]):
-        look_at = "in eval mode a checkpointed layer runs as if nothing had been enabled: who calls model.train()?"
+        look_at = "You leave the model in eval mode, where checkpointing does nothing. Call model.train()."
         code, measured = "in_eval_mode", f"{runs} runs, in eval mode"
     elif embeddings > forwards:
-        look_at = "one checkpoint around the whole model: in backward all layers are in memory at once"
+        look_at = (
+            "You put the whole model into one checkpoint, so backward holds all layers at once. Checkpoint each layer."
+        )
         code, measured = "whole_model_in_one_checkpoint", f"{runs} runs, and {embeddings} of the embeddings"
     elif max(layers) > 2 * forwards:
-        code, look_at = "recomputed_too_often", "a layer that runs more than twice: is a checkpoint inside another one?"
+        look_at = "You run a layer more than twice. Look for a checkpoint inside another one."
+        code = "recomputed_too_often"
     elif len(set(layers)) > 1:
-        code, look_at = "some_layers_not_checkpointed", "every_n_layers: every layer is to be checkpointed"
+        look_at = "You checkpoint some of the layers. Look at every_n_layers: every layer needs it."
+        code = "some_layers_not_checkpointed"
     elif form == "trainer":
-        look_at = "the argument of TrainingArguments that enables checkpointing"
+        look_at = "You do not checkpoint the layers. Look for the argument of TrainingArguments that enables it."
     return Verdict(f"{form}_{code}", expected, measured, look_at)
 
 
@@ -101,17 +115,25 @@ def _judge_rows(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdi
     rows, full = list(facts["forward_rows"]), case.pairs // case.rows
     expected = f"{case.updates} forwards of {case.rows} rows"
     if form == "trainer" and set(calls["trainer"]) != {1}:
-        look_at = "gradient_accumulation_steps: every batch is an update here"
+        look_at = "You accumulate gradients, but every batch is an update here. Look at gradient_accumulation_steps."
         return Verdict("trainer_accumulates", expected, f"{calls['trainer'][0]} forwards for an update", look_at)
     if set(rows) == {1}:
         name = (
             "per_device_train_batch_size" if form == "trainer" else "batch_size of the DataLoader, whose default is 1"
         )
-        return Verdict(f"{form}_row_by_row", expected, f"{len(rows)} forwards of 1 row", f"{name}: rows are asked for")
+        return Verdict(
+            f"{form}_row_by_row", expected, f"{len(rows)} forwards of 1 row", f"You train row by row. Look at {name}."
+        )
     if form == "trainer" and len(rows) < full and set(rows) == {case.rows}:
-        return Verdict("trainer_stops_early", expected, f"{len(rows)} forwards", "max_steps: one epoch is asked for")
+        return Verdict(
+            "trainer_stops_early",
+            expected,
+            f"{len(rows)} forwards",
+            "You stop before the epoch ends. Look at max_steps.",
+        )
     if max(rows, default=0) < case.rows:
-        return Verdict(f"{form}_other_rows", expected, f"forwards of {max(rows, default=0)} rows", "the argument rows")
+        look_at = "You train on fewer rows at a time than asked for. Look at where the argument rows goes."
+        return Verdict(f"{form}_other_rows", expected, f"forwards of {max(rows, default=0)} rows", look_at)
     return _judge_last_rows(case, facts, form)
 
 
@@ -121,7 +143,7 @@ def _judge_last_rows(case: FormsCase, facts: Facts, form: str) -> Verdict | None
     if not rest or list(rows) != [case.rows] * (case.pairs // case.rows):
         return None
     expected = f"{case.updates} forwards, the last of {count(rest, 'row')}"
-    look_at = "drop_last: the last rows are fewer, and an update of their own"
+    look_at = "You leave out the last rows, which are fewer and have an update of their own. Look at drop_last."
     return Verdict(f"{form}_last_rows_left_out", expected, f"{len(rows)} forwards of {case.rows} rows", look_at)
 
 

@@ -1,4 +1,4 @@
-"""Verdict on the peak of a checkpoint written by hand."""
+"""Judges the peak of a checkpoint written by hand."""
 
 from __future__ import annotations
 
@@ -30,24 +30,30 @@ def judge_checkpoint_peak(observation: Observation, seed: int) -> Verdict:
     runs = len(observation.facts["recomputed"])
     if verdict.is_passed and runs != case.blocks:
         if not runs and not any(observation.facts["is_graph_made"]):
-            look_at = "autograd sees the tensors that apply is given: does one of them need a gradient?"
+            look_at = "You give apply no tensor that needs a gradient, so no graph is made. Look at its arguments."
             expected, measured = "an output that needs a gradient", "no graph, and no run in backward"
             return Verdict("peak_without_graph", expected, measured, look_at)
         if list(observation.facts["recomputed"]) == [case.blocks - 1]:
-            look_at = "the gradient of the input: the blocks before wait for it; is the input detached?"
+            look_at = "You cut the last block off from those before it. Look for a detach()."
             return Verdict("only_last_block_run_again", "every block run again", "the last one alone", look_at)
         expected = f"each of {case.blocks} blocks run again in backward"
-        look_at = "which runs happen in forward, and which in backward"
+        look_at = "You do not run each block once in backward. Look at which blocks are checkpointed."
         return Verdict("not_run_again", expected, f"{runs} runs in backward", look_at)
     return verdict
 
 
 def _explain(facts: Mapping[str, Any]) -> tuple[str, str]:
     if not facts["recomputed"]:
-        return "graphs_kept", "no block ran again: the graph of the first run is still there"
+        return "graphs_kept", "You run no block again, so the graph of the first run is still held. Look at backward."
     if any(facts["is_graph_made"]):
-        return "graph_made_in_forward", "enable_grad in forward: a graph keeps all that a checkpoint is to throw away"
-    return "activations_kept", "what a context keeps besides the input: outputs, graphs, earlier second runs"
+        return (
+            "graph_made_in_forward",
+            "You make a graph in forward, which keeps what a checkpoint throws away. Look for enable_grad.",
+        )
+    return (
+        "activations_kept",
+        "You keep more than the input of a block. Look at what ctx holds: outputs, graphs, earlier runs.",
+    )
 
 
 @lru_cache(maxsize=4)

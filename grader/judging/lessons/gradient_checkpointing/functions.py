@@ -1,21 +1,22 @@
-"""Verdict on a checkpoint written by hand: outputs, gradients, random numbers, and what ran when."""
+"""Judges a checkpoint written by hand: outputs, gradients, random numbers, and what ran when."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
 from grader.judging.lessons.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
+from grader.judging.misconceptions import Misconception, Table
 from grader.judging.vectors import tensors_of
 from grader.lessons.gradient_checkpointing.functions import FunctionCase, function_cases
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.verdict import PASSED, Verdict
 
 EQUAL = "the gradients of the plain blocks"
 
@@ -37,146 +38,92 @@ class Reference:
     calls: int
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A checkpoint on one case.
+
+    Attributes:
+        facts: What was recorded of the runs of the blocks.
+        tensors: "outputs", "gradient" and, where there is one, "input_gradient".
+        case: The case.
+        reference: What the plain blocks yield.
+    """
+
+    facts: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+    case: FunctionCase
+    reference: Reference
+
+    @property
+    def forwards(self) -> int:
+        """Runs in forward."""
+        return len(self.facts["forwards"])
+
+    @property
+    def recomputed(self) -> int:
+        """Runs in backward."""
+        return len(self.facts["recomputed"])
+
+    @property
+    def calls(self) -> int:
+        """How many blocks are called."""
+        return self.reference.calls
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The gradient of the parameters against that of the plain blocks."""
+        return compare(self.tensors["gradient"], self.reference.gradient)
+
+    @property
+    def factor(self) -> str:
+        """The factor between the two."""
+        return f"{self.comparison.factor:.4g}"
+
+    @property
+    def has_input_gradient(self) -> bool:
+        """Whether the input has a gradient."""
+        return "input_gradient" in self.tensors and bool(self.tensors["input_gradient"].any())
+
+
 def judge_checkpoint_gradients(observation: Observation, seed: int) -> Verdict:
-    """Judge every setting; the first miss is told."""
-    cases, largest = function_cases(seed), 0.0
-    for index, case in enumerate(cases):
-        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        reference = make_reference(case)
-        verdict = _judge_setting(facts, tensors, case, reference)
+    """Judge every setting, and report the first that is wrong."""
+    settings = [
+        Setting(facts, tensors_of(observation, index), case, make_reference(case))
+        for index, (case, facts) in enumerate(zip(function_cases(seed), observation.facts["settings"], strict=True))
+    ]
+    for setting in settings:
+        verdict = _judge_setting(setting)
         if verdict:
-            return replace(verdict, expected=f"{verdict.expected}, {_describe(case)}")
-        largest = max(largest, compare(tensors["gradient"], reference.gradient).relative_error)
-    calls = sum(make_reference(case).calls for case in cases)
+            return replace(verdict, expected=f"{verdict.expected}, {_describe(setting.case)}")
+    largest, calls = max(one.comparison.relative_error for one in settings), sum(one.calls for one in settings)
     measured = f"{calls} blocks, each run twice, with the gradients of the plain blocks (largest error {largest:.0e})"
     return Verdict(PASSED, EQUAL, measured)
 
 
-def _judge_setting(
-    facts: Mapping[str, Any], tensors: Mapping[str, Tensor], case: FunctionCase, reference: Reference
-) -> Verdict | None:
-    return (
-        judge_modes(facts)
-        or judge_outputs(tensors["outputs"], reference.outputs)
-        or _judge_graph(facts)
-        or _judge_runs(facts, reference)
-        or _judge_input(facts)
-        or _judge_parameters(facts, tensors["gradient"])
-        or _judge_gradient(tensors["gradient"], case, reference)
-        or _judge_input_gradient(tensors, reference)
-        or _judge_plain_blocks(facts, case, reference)
-        or _judge_random_state(facts)
-    )
+def _judge_setting(setting: Setting) -> Verdict | None:
+    outputs = setting.tensors["outputs"]
+    verdict = judge_modes(setting.facts) or judge_outputs(outputs, setting.reference.outputs)
+    verdict = verdict or RUNS.judge(setting)
+    return verdict or _judge_gradients(setting) or LAST.judge(setting)
 
 
-def _judge_graph(facts: Mapping[str, Any]) -> Verdict | None:
-    if facts["needs_gradient"]:
-        return None
-    expected = "an output that needs a gradient, since the parameters do"
-    look_at = "autograd sees the tensors that apply is given, and no others: which of them need a gradient?"
-    return Verdict("input_without_gradient", expected, "an output with requires_grad=False", look_at)
+def _judge_gradients(setting: Setting) -> Verdict | None:
+    facts = setting.facts
+    missing = judge_parameters(facts["missing"], setting.tensors["gradient"])
+    if missing and not facts["parameters_seen"]:
+        return NOT_HANDED_OVER.verdict(setting, missing.expected, missing.measured)
+    if missing or setting.comparison.is_equal:
+        return missing
+    measured = f"gradients that differ from them by {setting.comparison.relative_error:.0%}"
+    otherwise = "Look at what torch.autograd.grad is asked for, and in which order backward returns it."
+    return GRADIENTS.explain(setting, expected=EQUAL, measured=measured, otherwise=otherwise)
 
 
-def _judge_runs(facts: Mapping[str, Any], reference: Reference) -> Verdict | None:
-    forwards, recomputed = len(facts["forwards"]), len(facts["recomputed"])
-    expected = f"each of {reference.calls} blocks run once in forward and once in backward"
-    measured = f"{forwards} runs in forward, {recomputed} in backward"
-    if not recomputed:
-        code, look_at = _explain_single_run(facts)
-        return Verdict(code, expected, measured, look_at)
-    if forwards > reference.calls:
-        return Verdict("run_twice_in_forward", expected, measured, "what forward calls: one run is enough there")
-    if recomputed > reference.calls:
-        look_at = "what backward calls: one run serves all gradients, if they are asked for together"
-        return Verdict("recomputed_too_often", expected, measured, look_at)
-    return None
-
-
-def _explain_single_run(facts: Mapping[str, Any]) -> tuple[str, str]:
-    if not any(facts["is_graph_made"]):
-        return "not_recomputed", "backward needs what the block computed: it has to run again from its saved input"
-    if facts["has_own_function"]:
-        return "first_graph_kept", "one forward and no second: the graph of the first run still holds all activations"
-    return "plain_block_run", "a block that is called plainly keeps its activations: where is CheckpointFunction used?"
-
-
-def _judge_input(facts: Mapping[str, Any]) -> Verdict | None:
-    if facts["is_input_kept"]:
-        return None
-    look_at = "an operation in place on the input: the second run, and other blocks, need it as it was"
-    return Verdict("input_changed_in_place", "the input as it was", "other numbers in it", look_at)
-
-
-def _judge_parameters(facts: Mapping[str, Any], gradient: Tensor) -> Verdict | None:
-    verdict = judge_parameters(facts["missing"], gradient)
-    if verdict and not facts["parameters_seen"]:
-        look_at = "the arguments of apply: autograd does not know a parameter that it is not given"
-        return replace(verdict, code="parameters_not_handed_over", look_at=look_at)
-    return verdict
-
-
-def _judge_gradient(seen: Tensor, case: FunctionCase, reference: Reference) -> Verdict | None:
-    comparison = compare(seen, reference.gradient)
-    if comparison.is_equal:
-        return None
-    expected, measured = EQUAL, f"gradients that differ from them by {comparison.relative_error:.0%}"
-    if not bool(torch.isfinite(seen).all()):
-        return Verdict("gradient_not_finite", expected, "NaN or infinity", "a division by zero, or an overflow")
-    if case.dropout:
-        look_at = "dropout draws another mask in the second run: which random state does it start from?"
-        return Verdict("random_state_not_replayed", expected, measured, look_at)
-    if compare(seen, _gradient_of_ones(case)).is_equal:
-        look_at = "output_gradient: the gradient that arrives at the output has to go into the backward of the block"
-        return Verdict("output_gradient_ignored", expected, f"{measured}: those of a plain sum", look_at)
-    if comparison.residual <= RELATIVE_TOLERANCE:
-        measured = f"exactly {comparison.factor:.4g} times those gradients"
-        if comparison.is_multiple(2):
-            look_at = "autograd adds what backward returns: were the gradients added to .grad before?"
-            return Verdict("gradient_counted_twice", expected, measured, look_at)
-        look_at = f"which product or division leaves a factor of {comparison.factor:.4g}"
-        return Verdict("gradient_scaled", expected, measured, look_at)
-    if case.is_token_model:
-        look_at = "a block that is called several times: do its gradients add up, and does none overwrite another?"
-        return Verdict("calls_not_added_up", expected, measured, look_at)
-    return Verdict(UNRECOGNISED, expected, measured, "what torch.autograd.grad is asked for, and in which order")
-
-
-def _judge_input_gradient(tensors: Mapping[str, Tensor], reference: Reference) -> Verdict | None:
-    if reference.input_gradient is None:
-        return None
-    expected = "the gradient of the input, as the plain blocks give it"
-    if "input_gradient" not in tensors or not bool(tensors["input_gradient"].any()):
-        look_at = "what backward returns in the place of the input: blocks before this one wait for it"
-        return Verdict("input_gradient_missing", expected, "no gradient of the input", look_at)
-    comparison = compare(tensors["input_gradient"].flatten(), reference.input_gradient.flatten())
-    if comparison.is_equal:
-        return None
-    measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
-    return Verdict("input_gradient_wrong", expected, measured, "what backward returns in the place of the input")
-
-
-def _judge_plain_blocks(facts: Mapping[str, Any], case: FunctionCase, reference: Reference) -> Verdict | None:
-    """Find out whether some blocks are called plainly, with right gradients and all their activations kept."""
-    forwards, recomputed = len(facts["forwards"]), len(facts["recomputed"])
-    if recomputed == reference.calls:
-        return None
-    expected = f"each of {reference.calls} blocks run once in forward and once in backward"
-    measured = f"{forwards} runs in forward, {recomputed} in backward"
-    if 0 in facts["recomputed"]:
-        return Verdict("some_blocks_run_plainly", expected, measured, "the condition under which a block runs again")
-    if case.is_token_model:
-        look_at = "the first block, which is given tokens: it runs plainly, and keeps what it computes"
-        return Verdict("tokens_run_plainly", expected, measured, look_at)
-    look_at = "the first block, whose input needs no gradient: it runs plainly, and keeps what it computes"
-    return Verdict("first_block_run_plainly", expected, measured, look_at)
-
-
-def _judge_random_state(facts: Mapping[str, Any]) -> Verdict | None:
-    if facts["is_random_state_kept"]:
-        return None
-    expected = "the random state after backward as it was before backward"
-    look_at = "the random state is set back for the second run: who puts it forward again, so that no mask repeats?"
-    return Verdict("random_state_left_behind", expected, "another random state", look_at)
+def _is_input_gradient_wrong(setting: Setting) -> bool:
+    wanted = setting.reference.input_gradient
+    if wanted is None:
+        return False
+    return not compare(setting.tensors["input_gradient"].flatten(), wanted.flatten()).is_equal
 
 
 @lru_cache(maxsize=8)
@@ -211,3 +158,129 @@ def _describe(case: FunctionCase) -> str:
     if not case.needs_input_gradient:
         return "where the input needs no gradient and some parameters are frozen"
     return "with one block and an input that needs a gradient"
+
+
+RUN_TWICE = "each of {calls} blocks run once in forward and once in backward"
+RUNS_SEEN = "{forwards} runs in forward, {recomputed} in backward"
+INPUT_GRADIENT = "the gradient of the input, as the plain blocks give it"
+RUNS: Table[Setting] = Table(
+    Misconception(
+        "input_without_gradient",
+        "You give apply no tensor that needs a gradient, so its output needs none. Hand the parameters over, too.",
+        shown_by=lambda seen: not seen.facts["needs_gradient"],
+        expected="an output that needs a gradient, since the parameters do",
+        measured="an output with requires_grad=False",
+    ),
+    Misconception(
+        "not_recomputed",
+        "You run no block again. Backward needs what the block computed: run it from its saved input.",
+        shown_by=lambda seen: not seen.recomputed and not any(seen.facts["is_graph_made"]),
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "first_graph_kept",
+        "You keep the graph of the first run, which holds all activations. Run the block again in backward.",
+        shown_by=lambda seen: not seen.recomputed and seen.facts["has_own_function"],
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "plain_block_run",
+        "You call the block plainly, so its activations are kept. Call CheckpointFunction.apply.",
+        shown_by=lambda seen: not seen.recomputed,
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "run_too_often",
+        "You run blocks more than once in forward or in backward. One run in backward serves all gradients.",
+        shown_by=lambda seen: max(seen.forwards, seen.recomputed) > seen.calls,
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "input_changed_in_place",
+        "You change the input in place. The second run and other blocks need it as it was.",
+        shown_by=lambda seen: not seen.facts["is_input_kept"],
+        expected="the input as it was",
+        measured="other numbers in it",
+    ),
+)
+NOT_HANDED_OVER: Misconception[Setting] = Misconception(
+    "parameters_not_handed_over",
+    "You do not hand the parameters to apply, so autograd does not see them. Look at its arguments.",
+    shown_by=lambda seen: bool(seen.facts["missing"]) and not seen.facts["parameters_seen"],
+)
+GRADIENTS: Table[Setting] = Table(
+    Misconception(
+        "gradient_not_finite",
+        "You return NaN or infinity. Look for a division by zero or an overflow.",
+        shown_by=lambda seen: not bool(seen.tensors["gradient"].isfinite().all()),
+        measured="NaN or infinity",
+    ),
+    Misconception(
+        "random_state_not_replayed",
+        "You run the block again from another random state, so dropout draws another mask. Use the state of forward.",
+        shown_by=lambda seen: bool(seen.case.dropout),
+    ),
+    Misconception(
+        "output_gradient_ignored",
+        "You leave out output_gradient, so you return the gradients of a plain sum. Pass it to torch.autograd.grad.",
+        shown_by=lambda seen: compare(seen.tensors["gradient"], _gradient_of_ones(seen.case)).is_equal,
+    ),
+    Misconception(
+        "gradient_counted_twice",
+        "You count each gradient twice. Autograd adds what backward returns to .grad, so nothing else may.",
+        shown_by=lambda seen: seen.comparison.residual <= RELATIVE_TOLERANCE and seen.comparison.is_multiple(2),
+        measured="exactly 2 times those gradients",
+    ),
+    Misconception(
+        "gradient_scaled",
+        "You scale the gradients by {factor}. Look for a product or a division.",
+        shown_by=lambda seen: seen.comparison.residual <= RELATIVE_TOLERANCE,
+        measured="exactly {factor} times those gradients",
+    ),
+    Misconception(
+        "calls_not_added_up",
+        "You lose gradients of a block that is called several times. Look at whether one call overwrites another.",
+        shown_by=lambda seen: seen.case.is_token_model,
+    ),
+)
+LAST: Table[Setting] = Table(
+    Misconception(
+        "input_gradient_missing",
+        "You return no gradient of the input, which the blocks before wait for. Look at the second value of backward.",
+        shown_by=lambda seen: seen.reference.input_gradient is not None and not seen.has_input_gradient,
+        expected=INPUT_GRADIENT,
+        measured="no gradient of the input",
+    ),
+    Misconception(
+        "input_gradient_wrong",
+        "You return another gradient in the place of the input. Look at the order of what backward returns.",
+        shown_by=_is_input_gradient_wrong,
+        expected=INPUT_GRADIENT,
+        measured="another gradient of the input",
+    ),
+    Misconception(
+        "some_blocks_run_plainly",
+        "You run some blocks plainly, and keep their activations. Look at when a block is checkpointed.",
+        shown_by=lambda seen: seen.recomputed != seen.calls and 0 in seen.facts["recomputed"],
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "first_block_run_plainly",
+        "You run the first block plainly, because its input needs no gradient. Checkpoint it, too.",
+        shown_by=lambda seen: seen.recomputed != seen.calls,
+        expected=RUN_TWICE,
+        measured=RUNS_SEEN,
+    ),
+    Misconception(
+        "random_state_left_behind",
+        "You leave the random state of the second run behind, so later masks repeat. Restore the state from before it.",
+        shown_by=lambda seen: not seen.facts["is_random_state_kept"],
+        expected="the random state after backward as it was before backward",
+        measured="another random state",
+    ),
+)

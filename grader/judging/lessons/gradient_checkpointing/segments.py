@@ -1,11 +1,14 @@
-"""Verdict on the predicted peak of a chain that is checkpointed in segments."""
+"""Judges the predicted peak of a chain that is checkpointed in segments."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
-from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import is_near, within
+from grader.judging.references import VISIBLE_SEED, Answer, ReferenceTable, hard_coded
 from grader.lessons.gradient_checkpointing.segments import SegmentsCase, segments_cases
 from grader.meters.forecast import forecast_peak_memory
 from grader.observation import Observation
@@ -14,190 +17,163 @@ from grader.verdict import PASSED, Verdict
 
 # Random states, gradients of finished segments and of the loss, which the exercise leaves out, are up to 1.5 %.
 TOLERANCE = 0.03
-VISIBLE_SEED = 0  # of the cases that a learner has seen
+RELATIVE_TOLERANCE = 1e-3  # of a misconception's formula
 
 
-def always(case: SegmentsCase) -> int:
-    """Return what is held at every moment of backward: parameters, the output, and a buffer as large."""
-    return case.parameter_bytes + 2 * case.boundary_bytes
-
-
-def kept(case: SegmentsCase) -> float:
-    """Return the inputs of all segments."""
-    return case.blocks / case.k * case.boundary_bytes
-
-
-def block(case: SegmentsCase) -> int:
-    """Return what backward needs of one block: its boundary and its interior."""
-    return case.boundary_bytes + case.interior_bytes
-
-
-def peak(case: SegmentsCase) -> float:
-    """Return the inputs of all segments and one segment in full."""
-    return always(case) + kept(case) + case.k * block(case)
-
-
-SPLIT = "n blocks in segments of k: how many segments are there, and how many blocks in one of them?"
-
-MISTAKES: tuple[Mistake[SegmentsCase], ...] = (
-    Mistake("mebibytes_for_bytes", lambda c: peak(c) / MIB, "the unit: bytes are asked for"),
-    Mistake(
-        "recompute_forgotten",
-        lambda c: always(c) + kept(c),
-        "backward needs what forward threw away: what is there when one segment has run again?",
-    ),
-    Mistake(
-        "recompute_forgotten",
-        lambda c: c.parameter_bytes + kept(c),
-        "backward needs what forward threw away: what is there when one segment has run again?",
-    ),
-    Mistake(
-        "inputs_forgotten",
-        lambda c: always(c) + c.k * block(c),
-        "a segment can run again only from its input: how many inputs are kept?",
-    ),
-    Mistake(
-        "one_block_recomputed",
-        lambda c: always(c) + kept(c) + block(c),
-        "one checkpoint holds k blocks: how many of them are in memory once it has run again?",
-    ),
-    Mistake("k_taken_for_segments", lambda c: always(c) + c.k * c.boundary_bytes + c.blocks / c.k * block(c), SPLIT),
-    Mistake(
-        "every_input_kept",
-        lambda c: always(c) + c.blocks * c.boundary_bytes + c.k * block(c),
-        "a checkpoint keeps the input of its first block: who keeps those of the others?",
-    ),
-    Mistake(
-        "every_input_kept",
-        lambda c: always(c) + c.blocks * c.boundary_bytes + c.k * c.interior_bytes,
-        "a checkpoint keeps the input of its first block: who keeps those of the others?",
-    ),
-    Mistake(
-        "nothing_recomputed",
-        lambda c: always(c) + c.blocks * block(c),
-        "the plain chain: your answer does not depend on k",
-    ),
-    Mistake(
-        "interior_forgotten",
-        lambda c: always(c) + kept(c) + c.k * c.boundary_bytes,
-        "blocks with an interior: backward needs that too",
-    ),
-    Mistake(
-        "boundaries_of_the_segment_forgotten",
-        lambda c: always(c) + kept(c) + c.k * c.interior_bytes,
-        "within a segment that has run again, each block has its boundary too",
-    ),
-    Mistake(
-        "everything_divided_by_k",
-        lambda c: always(c) + c.blocks * block(c) / c.k,
-        "does a longer segment always need less? Think of all blocks in one checkpoint",
-    ),
-    Mistake(
-        "every_segment_recomputed_at_once",
-        lambda c: always(c) + kept(c) + c.blocks * block(c),
-        "backward runs one segment again, uses it, and frees it before it comes to the next",
-    ),
-    Mistake(
-        "interior_kept_with_inputs",
-        lambda c: always(c) + c.blocks / c.k * block(c) + c.k * block(c),
-        "at the end of a forward: what does a checkpoint keep besides its input?",
-    ),
-    Mistake(
-        "best_k_assumed",
-        lambda c: always(c) + 2 * math.sqrt(c.blocks * c.boundary_bytes * block(c)),
-        "the square root holds for the best k only: which k is given?",
-    ),
-    Mistake(
-        "best_k_assumed",
-        lambda c: always(c) + 2 * math.sqrt(c.blocks) * c.boundary_bytes,
-        "the square root holds for the best k only: which k is given?",
-    ),
-    Mistake(
-        "larger_part_only",
-        lambda c: always(c) + max(kept(c), c.k * block(c)),
-        "kept inputs and the segment at work: are they there at different moments, or at the same?",
-    ),
-    Mistake(
-        "output_and_buffer_forgotten",
-        lambda c: peak(c) - 2 * c.boundary_bytes,
-        "the two boundaries that the contract adds: the output of the chain, and one buffer",
-    ),
-    Mistake(
-        "one_boundary_too_few",
-        lambda c: peak(c) - c.boundary_bytes,
-        "the output of a segment that has run again: a tensor of its own, beside the output of the chain",
-    ),
-    Mistake(
-        "one_boundary_too_many",
-        lambda c: peak(c) + c.boundary_bytes,
-        "the output of one segment is the input of the next: which tensor is counted twice?",
-    ),
-    Mistake(
-        "gradients_added", lambda c: peak(c) + c.parameter_bytes, "gradients of the parameters: they are left out here"
-    ),
-    Mistake(
-        "every_interior_kept",
-        lambda c: always(c) + kept(c) + c.k * c.boundary_bytes + c.blocks * c.interior_bytes,
-        "interiors of segments that are not at work: they were thrown away",
-    ),
-    Mistake(
-        "one_interior_only",
-        lambda c: always(c) + kept(c) + c.k * c.boundary_bytes + c.interior_bytes,
-        "a segment that has run again: each of its k blocks has an interior",
-    ),
-    Mistake(
-        "inner_boundaries_doubled",
-        lambda c: always(c) + kept(c) + c.k * (2 * c.boundary_bytes + c.interior_bytes),
-        "the output of a block is the input of the next: one tensor, counted once",
-    ),
-    Mistake(
-        "parameters_forgotten", lambda c: peak(c) - c.parameter_bytes, "parameter_bytes: they are held all the time"
-    ),
-    Mistake(
-        "inputs_multiplied",
-        lambda c: always(c) + kept(c) * c.k * block(c),
-        "two amounts of bytes at one moment: are they added or multiplied?",
-    ),
-)
+def segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> float:
+    """Return the bytes when a segment has run again: inputs of all segments, and one segment in full."""
+    always = parameter_bytes + 2 * boundary_bytes  # with the output of the chain, and a buffer as large
+    block = boundary_bytes + interior_bytes
+    kept = blocks / k * boundary_bytes
+    segment = k * block
+    return always + kept + segment
 
 
 def judge_segment_peak(observation: Observation, seed: int) -> Verdict:
     """Compare every prediction with the measured chain, and name the misconception that explains a miss."""
     cases, predicted = segments_cases(seed), observation.facts["predicted_bytes"]
-    truths = [_true_peak(case) for case in cases]
-    misses = [abs(answer - truth) / truth for answer, truth in zip(predicted, truths, strict=True)]
-    for case, answer, truth, miss in zip(cases, predicted, truths, misses, strict=True):
-        if miss > TOLERANCE:
-            expected = f"{format_bytes(truth)} within {TOLERANCE:.0%} (measured) for {_describe(case)}"
-            measured = f"{format_bytes(answer)}, which is {answer / truth - 1:+.1%}"
-            otherwise = "the moment when a segment has run again: which inputs are kept, and how large is it?"
-            return failed(_recognise(cases, predicted), expected, measured, otherwise)
-    worst = f"the largest difference from the measured peak is {max(misses):.1%}"
-    return Verdict(PASSED, f"{len(cases)} peaks within {TOLERANCE:.0%}", f"{len(cases)} peaks; {worst}")
-
-
-def _recognise(cases: tuple[SegmentsCase, ...], predicted: list[float]) -> Mistake[SegmentsCase] | None:
-    mistake = recognise(MISTAKES, cases, predicted) or recognise(MISTAKES[:1], cases, predicted, relative=0.15)
-    if mistake:
-        return mistake
-    look_at = "numbers that are right for other chains: which arguments does your answer use?"
-    written_down = Mistake("visible_case_hard_coded", peak, look_at)
-    if recognise((written_down,), segments_cases(VISIBLE_SEED), predicted, relative=TOLERANCE):
-        return written_down
-    return None
+    ratios = [value / true_peak(case) for case, value in zip(cases, predicted, strict=True)]
+    wrong = next((index for index, ratio in enumerate(ratios) if abs(ratio - 1) > TOLERANCE), None)
+    if wrong is None:
+        worst = f"the largest difference from the measured peak is {max(abs(ratio - 1) for ratio in ratios):.1%}"
+        return Verdict(PASSED, f"{len(cases)} peaks within {TOLERANCE:.0%}", f"{len(cases)} peaks; {worst}")
+    peak = format_bytes(true_peak(cases[wrong]))
+    return TABLE.explain(
+        TABLE.answer(seed, predicted),
+        expected=f"{peak} within {TOLERANCE:.0%} (measured) for {_describe(cases[wrong])}",
+        measured=f"{format_bytes(predicted[wrong])}, which is {ratios[wrong] - 1:+.1%}",
+        otherwise="Draw the moment when a segment has run again: which inputs are kept, and what is in the segment?",
+    )
 
 
 @cache
-def _true_peak(case: SegmentsCase) -> int:
+def true_peak(case: SegmentsCase) -> int:
+    """Return the measured peak of a chain."""
     return forecast_peak_memory(case.prepare, operators="cpu").peak_bytes
 
 
 def _describe(case: SegmentsCase) -> str:
-    pieces = (
-        f"{case.blocks} blocks",
-        f"boundary {format_bytes(case.boundary_bytes)}",
-        f"interior {format_bytes(case.interior_bytes)}",
-        f"parameters {format_bytes(case.parameter_bytes)}",
-        f"k = {case.k}",
-    )
-    return ", ".join(pieces)
+    sizes = {"boundary": case.boundary_bytes, "interior": case.interior_bytes, "parameters": case.parameter_bytes}
+    said = ", ".join(f"{name} {format_bytes(size)}" for name, size in sizes.items())
+    return f"{case.blocks} blocks, {said}, k = {case.k}"
+
+
+def _run(peak: Callable[..., float], case: SegmentsCase) -> float:
+    return peak(case.parameter_bytes, case.boundary_bytes, case.interior_bytes, case.blocks, case.k)
+
+
+def _is_visible(answer: Answer) -> bool:
+    """Return whether the answers are right for the chains of a notebook, as formulas or as measured there."""
+    peaks = [true_peak(case) for case in segments_cases(VISIBLE_SEED)]
+    return is_near(answer.values, peaks, relative=TOLERANCE)
+
+
+KEPT, SEGMENT, SUM = "blocks / k * boundary_bytes", "segment = k * block", "always + kept + segment"
+TABLE = ReferenceTable(
+    segment_peak,
+    Misconception(
+        "mebibytes_for_bytes",
+        "You return MiB, but bytes are asked for. Look at the last division.",
+        {SUM: f"({SUM}) / {MIB}"},
+        variants=[{SUM: f"({SUM}) // {MIB}"}],
+    ),
+    Misconception(
+        "recompute_forgotten",
+        "You count what checkpoints keep, but not what runs again. Backward needs a whole segment: add it.",
+        {SUM: "always + kept"},
+        variants=[{SUM: "parameter_bytes + kept"}],
+    ),
+    Misconception(
+        "inputs_forgotten",
+        "You leave out the inputs of the segments. A segment can run again only from its input, so all of them are "
+        "kept.",
+        {SUM: "always + segment"},
+    ),
+    Misconception(
+        "one_block_recomputed",
+        "You count one block as recomputed, but a checkpoint holds k of them. All k are in memory once it has run "
+        "again.",
+        {SEGMENT: "segment = block"},
+    ),
+    Misconception(
+        "k_taken_for_segments",
+        "You take k for the number of segments, but it is the number of blocks in one. Look at how many segments there "
+        "are.",
+        {KEPT: "k * boundary_bytes", SEGMENT: "segment = blocks / k * block"},
+    ),
+    Misconception(
+        "every_input_kept",
+        "You keep the input of every block. A checkpoint keeps the input of its first block only.",
+        {KEPT: "blocks * boundary_bytes"},
+        variants=[{KEPT: "blocks * boundary_bytes", SEGMENT: "segment = k * interior_bytes"}],
+    ),
+    Misconception(
+        "nothing_recomputed",
+        "You return the peak of the plain chain, whatever k is. Look at what a checkpoint throws away.",
+        {SUM: "always + blocks * block"},
+    ),
+    Misconception(
+        "interior_forgotten",
+        "You leave out the interiors of the blocks. Backward needs them for each block of the segment that has run "
+        "again.",
+        {SEGMENT: "segment = k * boundary_bytes"},
+    ),
+    Misconception(
+        "boundaries_of_the_segment_forgotten",
+        "You leave out the boundaries within the segment. Once it has run again, each of its blocks has one.",
+        {SEGMENT: "segment = k * interior_bytes"},
+    ),
+    Misconception(
+        "everything_divided_by_k",
+        "You divide all activations by k, as if longer segments always needed less. Think of all blocks in one "
+        "checkpoint.",
+        {SUM: "always + blocks * block / k"},
+    ),
+    Misconception(
+        "every_segment_recomputed_at_once",
+        "You hold all segments at once. Backward runs one segment again, uses it, and frees it before the next.",
+        {SUM: "always + kept + blocks * block"},
+    ),
+    Misconception(
+        "best_k_assumed",
+        "You use the square root, which holds for the best k only. Use the k that is given.",
+        {SUM: "always + 2 * (blocks * boundary_bytes * block) ** 0.5"},
+        variants=[{SUM: "always + 2 * blocks**0.5 * boundary_bytes"}],
+    ),
+    Misconception(
+        "larger_part_only",
+        "You take the larger of two parts, but kept inputs and the segment at work are in memory at the same time. Add "
+        "them.",
+        {SUM: "always + max(kept, segment)"},
+    ),
+    Misconception(
+        "output_and_buffer_forgotten",
+        "You leave out the two boundaries that the contract adds. They are the output of the chain and one buffer.",
+        {"parameter_bytes + 2 * boundary_bytes": "parameter_bytes"},
+    ),
+    Misconception(
+        "one_boundary_too_few",
+        "You count one boundary too few. The output of a segment that has run again is a tensor of its own, in "
+        "addition to the output of the chain.",
+        {"2 * boundary_bytes": "boundary_bytes"},
+    ),
+    Misconception(
+        "gradients_added",
+        "You add the gradients of the parameters. The contract leaves them out.",
+        {"parameter_bytes + 2": "2 * parameter_bytes + 2"},
+    ),
+    Misconception(
+        "one_interior_only",
+        "You count the interior of one block. Each of the k blocks of the segment has one.",
+        {SEGMENT: "segment = k * boundary_bytes + interior_bytes"},
+    ),
+    Misconception(
+        "parameters_forgotten",
+        "You leave out the parameters. They are in memory all the time.",
+        {"parameter_bytes + 2 * boundary_bytes": "2 * boundary_bytes"},
+    ),
+    replace(hard_coded(segments_cases), on=None, shown_by=_is_visible),
+    run=_run,
+    cases=segments_cases,
+    is_near=within(relative=RELATIVE_TOLERANCE),
+)

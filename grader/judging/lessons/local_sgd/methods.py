@@ -28,16 +28,25 @@ from grader.verdict import PASSED, Verdict
 
 
 def method_of(case: MethodCase) -> str:
+    """Return what a training averages."""
+    if case.is_driver_alone:
+        return DRIVER
+    if case.is_gradient_averaged:
+        return GRADIENTS
+    return PARAMETERS if case.is_parameter_averaged else NOTHING
+
+
+def answer_of(case: MethodCase) -> str:
     """Return what a right test answers."""
-    return case.method
+    return method_of(case)
 
 
 # What misconceptions make of it: one condition, and what is answered where it holds.
-METHOD = "return case.method"
+METHOD = "return method_of(case)"
 
 
 def _answers(wrong: str, condition: str) -> dict[str, str]:
-    return {METHOD: f"return {wrong!r} if {condition} else case.method"}
+    return {METHOD: f"return {wrong!r} if {condition} else method_of(case)"}
 
 
 def _differs_by(*differences: str) -> str:
@@ -55,8 +64,8 @@ def judge_local_sgd_method(observation: Observation, seed: int) -> Verdict:
                 return verdict
         answers.append([str(evidence.facts["answer"]) for evidence in ranks])
     for case, said in zip(cases, answers, strict=True):
-        if set(said) != {case.method}:
-            expected = f'"{case.method}" on each of {case.world_size} ranks: {_describe(case)}'
+        if set(said) != {method_of(case)}:
+            expected = f'"{method_of(case)}" on each of {case.world_size} ranks: {_describe(case)}'
             answer = TABLE.answer(seed, [said[0] if len(set(said)) == 1 else SPLIT for said in answers])
             return TABLE.explain(answer, expected=expected, measured=", ".join(said), otherwise=OTHERWISE)
     return Verdict(PASSED, "", f"{len(answers)} trainings on 2 and 3 ranks, named alike on every rank")
@@ -72,11 +81,11 @@ OTHERWISE = (
 def _describe(case: MethodCase) -> str:
     differ = "" if case.difference == OWN_ROWS else f" (the ranks' own gradients: {case.difference})"
     differ += ", and running statistics never" if case.is_normalised else ""
-    if case.method == PARAMETERS:
+    if method_of(case) == PARAMETERS:
         return f"each rank steps on its own, and parameters are averaged after {case.every} updates{differ}"
-    if case.method == DRIVER:
+    if method_of(case) == DRIVER:
         return f"gradients are averaged, rank {case.driver} alone steps, and its parameters are broadcast"
-    if case.method == GRADIENTS:
+    if method_of(case) == GRADIENTS:
         return "gradients are averaged, and every rank steps"
     return f"the ranks never talk{differ}"
 
@@ -103,7 +112,7 @@ class Call:
     @property
     def steps(self) -> int:
         """How many steps train takes on this rank."""
-        return self.case.updates if self.case.method != DRIVER or self.rank == self.case.driver else 0
+        return self.case.updates if method_of(self.case) != DRIVER or self.rank == self.case.driver else 0
 
 
 CALLS = Table[Call](
@@ -156,7 +165,7 @@ CALLS = Table[Call](
     ),
 )
 TABLE = ReferenceTable(
-    method_of,
+    answer_of,
     Misconception(
         "ranks_answer_differently",
         "You return different answers on different ranks. Let every rank know what the others saw.",
@@ -171,12 +180,12 @@ TABLE = ReferenceTable(
         "buffers_compared",
         "You compare buffers, too: model.state_dict() holds them, and running statistics stay different. Weights are "
         "model.parameters().",
-        _answers(NOTHING, "case.method == PARAMETERS and case.is_normalised"),
+        _answers(NOTHING, "method_of(case) == PARAMETERS and case.is_normalised"),
     ),
     Misconception(
         "weights_compared_for_gradients",
         "You compare weights before each step. With an average after every update they agree: compare gradients.",
-        _answers(GRADIENTS, "case.method == PARAMETERS and case.every == 1"),
+        _answers(GRADIENTS, "method_of(case) == PARAMETERS and case.every == 1"),
     ),
     Misconception(
         "one_update_compared",
@@ -191,12 +200,12 @@ TABLE = ReferenceTable(
         "read_after_training",
         "You read the gradients once, after train: they are those of its last update. Read them at every step, in a "
         "hook.",
-        _answers(GRADIENTS, f"{_differs_by(LAST_SHARED)} or case.method == DRIVER"),
+        _answers(GRADIENTS, f"{_differs_by(LAST_SHARED)} or method_of(case) == DRIVER"),
     ),
     Misconception(
         "gradients_always_equal",
         "You find equal gradients wherever all ranks step. Look at what you compare with what.",
-        _answers(GRADIENTS, "case.method in (PARAMETERS, NOTHING)"),
+        _answers(GRADIENTS, "method_of(case) in (PARAMETERS, NOTHING)"),
     ),
     Misconception(
         "gradients_not_copied",
@@ -207,7 +216,7 @@ TABLE = ReferenceTable(
         "tolerance_allowed",
         "You compare with a tolerance. The same means equal to the last bit: use torch.equal, or lists of numbers.",
         _answers(GRADIENTS, _differs_by(LAST_BITS)),
-        variants=[_answers(PARAMETERS, f"case.method == NOTHING and {_differs_by(LAST_BITS)}")],
+        variants=[_answers(PARAMETERS, f"method_of(case) == NOTHING and {_differs_by(LAST_BITS)}")],
     ),
     Misconception(
         "not_all_parameters",
@@ -228,37 +237,37 @@ TABLE = ReferenceTable(
     Misconception(
         "gradients_read_too_early",
         "You read gradients before they are averaged, or do not compare them. Read them right before a step.",
-        _answers(PARAMETERS, "case.method in (GRADIENTS, DRIVER)"),
+        _answers(PARAMETERS, "method_of(case) in (GRADIENTS, DRIVER)"),
     ),
     Misconception(
         "driver_is_rank_zero",
         "You take rank 0 for the driver. Any rank may be: count the steps of each.",
-        _answers(PARAMETERS, "case.method == DRIVER and case.driver"),
+        _answers(PARAMETERS, "method_of(case) == DRIVER and case.driver"),
         variants=[
-            _answers(GRADIENTS, "case.method == DRIVER and case.driver"),
-            _answers(NOTHING, "case.method == DRIVER and case.driver"),
+            _answers(GRADIENTS, "method_of(case) == DRIVER and case.driver"),
+            _answers(NOTHING, "method_of(case) == DRIVER and case.driver"),
         ],
     ),
     Misconception(
         "driver_not_seen",
         "You do not see that some ranks never step. Count the steps of each rank.",
-        _answers(GRADIENTS, "case.method == DRIVER"),
-        variants=[_answers(PARAMETERS, "case.method == DRIVER")],
+        _answers(GRADIENTS, "method_of(case) == DRIVER"),
+        variants=[_answers(PARAMETERS, "method_of(case) == DRIVER")],
     ),
     Misconception(
         "gradients_not_compared",
         "You find equal weights at the end, and do not compare the gradients. Where all ranks step with the same one, "
         "the weights agree, too.",
-        _answers(PARAMETERS, "case.method == GRADIENTS"),
+        _answers(PARAMETERS, "method_of(case) == GRADIENTS"),
     ),
     Misconception(
         "end_not_compared",
         "You do not compare the weights at the end where ranks step on gradients of their own. They say whether "
         "parameters are averaged.",
-        _answers(PARAMETERS, "case.method == NOTHING"),
-        variants=[_answers(NOTHING, "case.method == PARAMETERS")],
+        _answers(PARAMETERS, "method_of(case) == NOTHING"),
+        variants=[_answers(NOTHING, "method_of(case) == PARAMETERS")],
     ),
     hard_coded(method_cases),
-    run=lambda method_of, case: method_of(case),
+    run=lambda answer_of, case: answer_of(case),
     cases=method_cases,
 )

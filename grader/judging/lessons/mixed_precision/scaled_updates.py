@@ -1,198 +1,379 @@
-"""Verdict on a learner's dynamic loss scaler: what it does to gradients, weights and scale, update by update."""
+"""Judges a learner's dynamic loss scaler: what it does to gradients, weights and scale, update by update."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property, lru_cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from grader.judging.equivalence import compare
-from grader.judging.lessons.mixed_precision.scale_rules import DEFAULT_SCALE, WRONG_RULES, follow
-from grader.judging.lessons.mixed_precision.scaler_reference import Step, reference_steps
+from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import ReferenceTable
 from grader.judging.vectors import tensors_of
+from grader.lessons.mixed_precision.scaler_runs import observe_scaler
 from grader.lessons.mixed_precision.scales import ScalerCase, scaler_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
+DEFAULT_SCALE = 2.0**16  # the first scale of torch.amp.GradScaler
+WEIGHT_TOLERANCE = 1e-5  # of float32 sums of a few updates
+
+
+def scaled_update(scaler: SimpleNamespace, optimizer: torch.optim.Optimizer) -> None:
+    """Do what torch.amp.GradScaler does with the scaled gradients of one update."""
+    everything = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    parameters = [parameter for parameter in everything if parameter.grad is not None]
+    if all(bool(parameter.grad.isfinite().all()) for parameter in parameters):
+        for parameter in parameters:
+            parameter.grad /= scaler.scale
+        optimizer.step()
+        scaler.good_updates += 1
+    else:
+        scaler.scale /= 2
+        scaler.good_updates = 0
+    if scaler.good_updates == scaler.growth_interval:
+        scaler.scale, scaler.good_updates = scaler.scale * 2, 0
+
+
+# The parts of the reference that misconceptions edit.
+COUNT = "scaler.good_updates += 1"
+BACK_OFF = "scaler.scale /= 2"
+RESET = "scaler.good_updates = 0"
+DUE = "scaler.good_updates == scaler.growth_interval"
+
 
 def judge_scaled_updates(observation: Observation, seed: int) -> Verdict:
-    """Compare every update of every setting with torch.amp.GradScaler's; the first miss is told."""
-    cases = scaler_cases(seed)
-    for setting, case in enumerate(cases):
-        facts, tensors = observation.facts["settings"][setting], tensors_of(observation, setting)
-        for update, step in enumerate(reference_steps(case)):
-            verdict = _judge_update(_Seen(case, setting, update, facts, tensors), step)
-            if verdict:
-                return verdict
-    steps = [step for case in cases for step in reference_steps(case)]
-    skipped = sum(step.is_skipped for step in steps)
-    measured = f"{len(steps)} updates, {skipped} of them skipped, with the scales and weights of torch.amp.GradScaler"
+    """Compare every update of every setting with torch.amp.GradScaler's, and report the first that differs."""
+    settings = observation.facts["settings"]
+    for setting, case in enumerate(scaler_cases(seed)):
+        seen, right = _history(settings[setting], tensors_of(observation, setting)), _right_history(case)
+        for number in range(case.updates):
+            update = Update(case, setting, number, seen, right)
+            if update.part == "scale":
+                return RULES.explain(
+                    RULES.answer(seed, [facts["scales"] for facts in settings]),
+                    expected=update.expected,
+                    measured=f"{update.scale:,.6g}",
+                    otherwise="Your scale follows other rules. Look at when it halves, when it doubles, and when the "
+                    "count of good updates starts again.",
+                )
+            if update.part:
+                return UPDATE.explain(
+                    update,
+                    expected=update.expected,
+                    measured=MEASURED[update.part],
+                    otherwise="Your step has another gradient. Look at what your lines do to .grad in addition to the "
+                    "division.",
+                )
+    steps = [step.steps for case in scaler_cases(seed) for step in _right_history(case)]
+    measured = f"{len(steps)} updates, {steps.count(0)} of them skipped, with GradScaler's scales and weights"
     return Verdict(PASSED, "the same history as torch.amp.GradScaler", measured)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What was seen of one update."""
+class Seen(NamedTuple):
+    """What a scaler did in one update: how often it stepped, with which gradient, and to which weights and scale."""
+
+    steps: int
+    gradient: Tensor | None
+    weights: Tensor
+    scale: float
+
+
+def _history(facts: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> list[Seen]:
+    kept = {name: value.cpu() for name, value in tensors.items()}
+    return [
+        Seen(steps, kept.get(f"gradient.{number}"), kept[f"weights.{number}"], scale)
+        for number, (steps, scale) in enumerate(zip(facts["optimizer_steps"], facts["scales"], strict=True))
+    ]
+
+
+@lru_cache(maxsize=64)
+def _right_history(case: ScalerCase) -> list[Seen]:
+    return _history(*observe_scaler(scaled_update, case))
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """One update; all before it are those of torch.amp.GradScaler.
+
+    Attributes:
+        case: Its setting.
+        setting: The number of the setting.
+        number: Which update, counted from 0.
+        history: What the learner's scaler did in the whole setting.
+        right: What GradScaler does.
+    """
 
     case: ScalerCase
     setting: int
-    update: int
-    facts: Mapping[str, Any]
-    tensors: Mapping[str, Tensor]
+    number: int
+    history: Sequence[Seen]
+    right: Sequence[Seen]
+
+    @cached_property
+    def part(self) -> str:
+        """What differs from GradScaler first: "steps", "gradient", "weights" or "scale"; empty where nothing does."""
+        seen, right = self.history[self.number], self.right[self.number]
+        if seen.steps != right.steps:
+            return "steps"
+        if right.gradient is not None and not self.comparison.is_equal:
+            return "gradient"
+        if not compare(seen.weights, right.weights).relative_error <= WEIGHT_TOLERANCE:
+            return "weights"
+        return "scale" if seen.scale != right.scale else ""
 
     @property
     def steps(self) -> int:
-        return int(self.facts["optimizer_steps"][self.update])
+        """How often the optimizer stepped."""
+        return self.history[self.number].steps
+
+    @property
+    def is_skip_missed(self) -> bool:
+        """Whether the optimizer stepped although a gradient is inf or NaN."""
+        return self.part == "steps" and not self.right[self.number].steps
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the weights after it are finite."""
+        return bool(self.history[self.number].weights.isfinite().all())
+
+    @property
+    def has_weights_of_before(self) -> bool:
+        """Whether the weights are as they were before it."""
+        start = torch.cat([weight.detach().flatten() for weight in self.case.make_weights()])
+        before = self.history[self.number - 1].weights if self.number else start
+        return torch.equal(self.history[self.number].weights, before)
+
+    @property
+    def scale_before(self) -> float:
+        """The scale that the gradients came with."""
+        return self.history[self.number - 1].scale if self.number else self.case.start_scale
 
     @property
     def scale(self) -> float:
-        return float(self.facts["scales"][self.update])
+        """The learner's scale after it."""
+        return self.history[self.number].scale
 
     @property
-    def weights(self) -> Tensor:
-        return self.tensors[f"weights.{self.update}"]
+    def is_scale_constant(self) -> bool:
+        """Whether the learner's scale never changes in this setting."""
+        return {seen.scale for seen in self.history} == {self.case.start_scale}
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the gradient relates to the right one, where there is one; a missing gradient counts as zero."""
+        seen, right = self.history[self.number].gradient, self.right[self.number].gradient
+        wanted = torch.ones(1) if right is None else right
+        return compare(torch.zeros_like(wanted) if seen is None else seen, wanted)
 
     @property
-    def name(self) -> str:
-        return f"update {self.update} (counted from 0)"
+    def is_unscaled_in_part(self) -> bool:
+        """Whether some numbers of the gradient are right, and all others carry the scale."""
+        seen, right = self.history[self.number].gradient, self.right[self.number].gradient
+        if self.part != "gradient" or seen is None or right is None:
+            return False
+        ratios = (seen / right)[right != 0]
+        is_right, is_scaled = ((ratios / factor - 1).abs() <= 1e-3 for factor in (1.0, self.scale_before))
+        return bool((is_right | is_scaled).all())
+
+    @property
+    def expected(self) -> str:
+        """What GradScaler does."""
+        name, right = f"update {self.number} (counted from 0)", self.right[self.number]
+        if self.part == "scale":
+            start = f"start {self.case.start_scale:,.0f}, growth after {self.case.growth_interval}"
+            return f"a scale of {right.scale:,.6g} after {name}, {'good' if right.steps else 'skipped'} ({start})"
+        if right.steps:
+            return f"one optimizer.step() at {name}, with the gradient divided by {self.scale_before:,.0f}"
+        return f"no optimizer.step() at {name}, and the same weights: a gradient is inf or NaN"
 
 
-def _judge_update(seen: _Seen, step: Step) -> Verdict | None:
-    if step.is_skipped:
-        return _judge_skip(seen, step) or _judge_scale(seen, step)
-    return _judge_step(seen, step) or _judge_scale(seen, step)
+MEASURED = {
+    "steps": "a step, and weights of NaN or inf after it",
+    "gradient": "a gradient that differs from it",
+    "weights": "other weights after it",
+}
+FACTOR = "exactly {comparison.factor:,.6g} times that gradient"
 
 
-def _judge_skip(seen: _Seen, step: Step) -> Verdict | None:
-    expected = f"no optimizer.step() at {seen.name}: a gradient is inf or NaN"
-    if not seen.steps:
-        return _judge_weights(seen, step, "weights that stay as they are")
-    if bool(torch.isfinite(seen.weights).all()):
-        if seen.update and torch.equal(seen.weights, seen.tensors[f"weights.{seen.update - 1}"]):
-            look_at = "the weights are put back, but the step has moved the momentum: leave out the step itself"
-            return Verdict("stepped_and_restored", expected, "a step, and the weights of before after it", look_at)
-        if _is_partial(seen, step):
-            look_at = "a step with the finite gradients alone is a step too: inf in one of them skips all"
-            return Verdict("stepped_in_part", expected, "a step without that gradient, with all others", look_at)
-        measured = "a step, with another gradient in the place of that one"
-        look_at = "a gradient set to 0 still moves weights, by momentum and by decay: skip the step itself"
-        return Verdict("stepped_on_replaced_gradient", expected, measured, look_at)
-    code, look_at = "not_skipped", "a step with an infinite gradient: the weights stay NaN for good"
-    first = seen.case.scaled_gradients(seen.update, step.scale_before)[0]
-    if bool(torch.isfinite(first).all()):
-        code = "infinity_missed"
-        look_at = "which gradients are looked at, and for what: one NaN in the last of them is enough"
-    elif len(set(seen.facts["scales"])) == 1:
-        code, look_at = "static_scale", "a scale that never changes: this is the example, without its two other rules"
-    elif seen.setting:
-        code = "overflow_missed"
-        look_at = "other histories have their infinities elsewhere: the gradients tell you, nothing else does"
-    return Verdict(code, expected, "a step, and weights of NaN or inf after it", look_at)
-
-
-def _is_partial(seen: _Seen, step: Step) -> bool:
-    """Whether a step left out every parameter with inf or NaN as a whole, and no other one."""
-    gradients = seen.case.scaled_gradients(seen.update, step.scale_before)
-    parts = torch.split(seen.tensors[f"gradient.{seen.update}"], [gradient.numel() for gradient in gradients])
-    return all(
-        bool(part.any()) == bool(torch.isfinite(gradient).all())
-        for part, gradient in zip(parts, gradients, strict=True)
+def _multiplied(code: str, diagnosis: str, factor: Callable[[Update], float]) -> Misconception[Update]:
+    """Return the misconception that steps on `factor` times the right gradient."""
+    return Misconception(
+        code,
+        diagnosis,
+        shown_by=lambda update: update.part == "gradient" and update.comparison.is_multiple(factor(update)),
+        measured=FACTOR,
     )
 
 
-def _judge_step(seen: _Seen, step: Step) -> Verdict | None:
-    expected = f"one optimizer.step() at {seen.name}, with the gradient divided by {step.scale_before:,.0f}"
-    if seen.steps != 1:
-        if not any(seen.facts["optimizer_steps"]):
-            return _explain_no_steps(seen, expected)
-        code, look_at = "skipped_without_infinity", "the condition of the skip: all gradients are finite here"
-        if seen.steps > 1:
-            code, look_at = "stepped_twice", "one update is one step: where is optimizer.step() called?"
-        return Verdict(code, expected, f"{seen.steps} steps", look_at)
-    gradient = seen.tensors[f"gradient.{seen.update}"]
-    if not compare(gradient, step.gradient).is_equal:
-        is_plain = len(set(seen.facts["scales"])) == 1
-        return _explain_gradient(gradient, step, expected, is_plain=is_plain)
-    return _judge_weights(seen, step, "the weights of that step")
+UPDATE = Table[Update](
+    Misconception(
+        "stepped_and_restored",
+        "You step and then put the weights back, but the step has changed the momentum. Leave out the step itself.",
+        shown_by=lambda update: update.is_skip_missed and update.has_weights_of_before,
+        measured="a step, and the weights of before after it",
+    ),
+    Misconception(
+        "stepped_on_replaced_gradient",
+        "You step after you replace inf or NaN, or leave out its gradient. Momentum and decay move weights even then: "
+        "leave out the step.",
+        shown_by=lambda update: update.is_skip_missed and update.is_finite,
+        measured="a step with another gradient",
+    ),
+    Misconception(
+        "static_scale",
+        "You divide and step whatever the gradients hold, and never change the scale. That is the static example: add "
+        "the skip, the back-off and the count.",
+        shown_by=lambda update: update.is_skip_missed and update.is_scale_constant,
+    ),
+    Misconception(
+        "overflow_missed",
+        "You skip the right updates of the first setting, but step on inf or NaN here. Decide by all gradients of the "
+        "update, and by nothing else.",
+        shown_by=lambda update: update.is_skip_missed and update.setting > 0,
+    ),
+    Misconception(
+        "not_skipped",
+        "You step with an infinite gradient, so the weights stay NaN for good. Step only where all gradients are "
+        "finite.",
+        shown_by=lambda update: update.is_skip_missed,
+    ),
+    Misconception(
+        "stepped_twice",
+        "You step {steps} times in one update. Look at which loop your optimizer.step() is in.",
+        shown_by=lambda update: update.part == "steps" and update.steps > 1,
+        measured="{steps} steps",
+    ),
+    Misconception(
+        "weights_moved_by_hand",
+        "You move the weights by hand. Call optimizer.step(): the optimizer has a momentum, and a rate for each group.",
+        shown_by=lambda update: (
+            update.part == "steps"
+            and not update.steps
+            and not any(seen.steps for seen in update.history)
+            and not update.has_weights_of_before
+        ),
+        measured="no step, and yet other weights",
+    ),
+    Misconception(
+        "never_stepped",
+        "You never step. Call optimizer.step() once the gradients are divided.",
+        shown_by=lambda update: (
+            update.part == "steps" and not update.steps and not any(seen.steps for seen in update.history)
+        ),
+        measured="no step in any update",
+    ),
+    Misconception(
+        "skipped_without_infinity",
+        "You skip an update whose gradients are all finite. Look at the condition of the skip.",
+        shown_by=lambda update: update.part == "steps" and not update.steps,
+        measured="no step",
+    ),
+    Misconception(
+        "plain_update",
+        "You step on scaled gradients and never change the scale, as in an update without a scaler. Divide by the "
+        "scale, then write the two branches.",
+        shown_by=lambda update: update.is_scale_constant and update.comparison.is_multiple(update.scale_before),
+        measured=FACTOR,
+    ),
+    _multiplied(
+        "not_unscaled",
+        "You step on gradients that still carry the scale. Divide them by it before the step.",
+        lambda update: update.scale_before,
+    ),
+    _multiplied(
+        "unscaled_twice",
+        "You divide the gradients by the scale twice. Look for a second division, or a power of the scale.",
+        lambda update: 1 / update.scale_before,
+    ),
+    _multiplied(
+        "scaled_again",
+        "You multiply the gradients by the scale, but they come scaled. Divide.",
+        lambda update: update.scale_before**2,
+    ),
+    _multiplied(
+        "unscaled_by_the_next_scale",
+        "You divide by the scale of the next update. Change the scale only after the division.",
+        lambda update: update.scale_before / update.right[update.number].scale,
+    ),
+    _multiplied(
+        "fixed_divisor",
+        "You divide by 65,536 in every update. Divide by `scaler.scale`, which changes.",
+        lambda update: update.scale_before / DEFAULT_SCALE,
+    ),
+    Misconception(
+        "gradient_cleared",
+        "You clear the gradients before the step. Look at what happens to .grad before optimizer.step().",
+        shown_by=lambda update: update.part == "gradient" and not bool(update.comparison.factor),
+        measured="no gradient at all",
+    ),
+    Misconception(
+        "gradient_scaled",
+        "You scale the gradient by another number than 1 / `scaler.scale`. Look for a fixed divisor, or a clipping.",
+        shown_by=lambda update: update.part == "gradient" and update.comparison.residual <= RELATIVE_TOLERANCE,
+        measured=FACTOR,
+    ),
+    Misconception(
+        "partly_unscaled",
+        "You divide some gradients and leave others scaled. Divide those of every parameter group.",
+        shown_by=lambda update: update.is_unscaled_in_part,
+        measured="some gradients still carry the scale",
+    ),
+    Misconception(
+        "weights_changed",
+        "You change weights outside the optimizer's step. Change only gradients and the scaler.",
+        shown_by=lambda update: update.part == "weights",
+    ),
+)
 
-
-def _explain_no_steps(seen: _Seen, expected: str) -> Verdict:
-    start = torch.cat([weight.detach().flatten() for weight in seen.case.make_weights()])
-    if compare(seen.tensors["weights.0"], start).relative_error <= 1e-6:
-        return Verdict("never_stepped", expected, "no step in any update", "who calls optimizer.step()")
-    look_at = "the optimizer moves the weights: it has a momentum, and a rate for each group"
-    return Verdict("weights_moved_by_hand", expected, "no step, and yet other weights", look_at)
-
-
-def _explain_gradient(gradient: Tensor, step: Step, expected: str, *, is_plain: bool) -> Verdict:
-    comparison, scale = compare(gradient, step.gradient), step.scale_before
-    measured = f"exactly {comparison.factor:,.6g} times that gradient"
-    for factor, code, look_at in _wrong_divisors(step):
-        if comparison.is_multiple(factor):
-            return Verdict(code, expected, measured, look_at)
-    known = (
-        (scale, "not_unscaled", "the gradients still carry the scale: what undoes it before the step?"),
-        (1 / scale, "unscaled_twice", "two divisions by the scale, one of them in the line above"),
-        (scale**2, "scaled_again", "the gradients come scaled: they are to be divided"),
-    )
-    for factor, code, look_at in known:
-        if comparison.is_multiple(factor) and is_plain and factor == scale:
-            look_at = "nothing undoes the scale, and nothing adjusts it: what differs from an update without a scale?"
-            return Verdict("plain_update", expected, measured, look_at)
-        if comparison.is_multiple(factor):
-            return Verdict(code, expected, measured, look_at)
-    if abs(float(gradient.norm()) - 1) < 1e-3:
-        look_at = "a clipping that is not asked for here"
-        return Verdict("gradient_clipped", expected, f"{measured}, of norm 1", look_at)
-    if not bool(gradient.any()):
-        look_at = "what happens to .grad before optimizer.step()"
-        return Verdict("gradient_cleared", expected, "no gradient at all", look_at)
-    if comparison.residual <= 1e-4:
-        look_at = f"which number leaves a factor of {comparison.factor:,.6g}: the divisor is the scale of this update"
-        return Verdict("gradient_scaled", expected, measured, look_at)
-    ratios = (gradient / step.gradient)[step.gradient != 0]
-    if bool(((ratios - scale).abs() <= 1e-3 * scale).any()) and bool(((ratios - 1).abs() <= 1e-3).any()):
-        look_at = "every gradient of every parameter group is to be divided"
-        return Verdict("partly_unscaled", expected, "some gradients still carry the scale", look_at)
-    measured = f"a gradient that differs from it by {comparison.relative_error:.0%}"
-    return Verdict("other_gradient", expected, measured, "what your lines do to a gradient beside the division")
-
-
-def _wrong_divisors(step: Step) -> Iterator[tuple[float, str, str]]:
-    """Yield factors that a gradient keeps which is divided by another number than the scale that it came with."""
-    scale = step.scale_before
-    if step.scale_after != scale:
-        look_at = "the scale may change only after the gradients are divided by it"
-        yield scale / step.scale_after, "unscaled_by_the_next_scale", look_at
-    if scale not in (1.0, DEFAULT_SCALE):
-        look_at = "a division by 65,536: the divisor is the scale of this update"
-        yield scale / DEFAULT_SCALE, "fixed_divisor", look_at
-
-
-def _judge_weights(seen: _Seen, step: Step, expected: str) -> Verdict | None:
-    if compare(seen.weights, step.weights).relative_error <= 1e-5:  # float32 sums of a few updates
-        return None
-    look_at = "the weights are the optimizer's: your function changes gradients and the scale only"
-    return Verdict("weights_changed", f"{expected}, at {seen.name}", "other weights", look_at)
-
-
-def _judge_scale(seen: _Seen, step: Step) -> Verdict | None:
-    if seen.scale == step.scale_after:
-        return None
-    happened = "skipped" if step.is_skipped else "good"
-    start = f"{seen.case.start_scale:,.0f}, growth after {seen.case.growth_interval}"
-    expected = f"a scale of {step.scale_after:,.6g} after {seen.name}, a {happened} one (start {start})"
-    measured = f"{seen.scale:,.6g}"
-    code, look_at = _explain_scales(seen.case, seen.facts["scales"])
-    return Verdict(code, expected, measured, look_at)
-
-
-def _explain_scales(case: ScalerCase, scales: Sequence[float]) -> tuple[str, str]:
-    for wrong in WRONG_RULES:
-        followed = follow(wrong.rule, case.start_scale, case.growth_interval, case.updates, case.is_overflow)
-        if list(scales) == followed:
-            return wrong.code, wrong.look_at
-    return "other_scale", "when the scale halves, when it doubles, and when the count begins again"
+RULES = ReferenceTable(
+    scaled_update,
+    Misconception(
+        "scale_never_changes",
+        "You never change the scale. Halve it where you skip, and count good updates where you step.",
+        {COUNT: "pass", BACK_OFF: "pass"},
+    ),
+    Misconception(
+        "never_falls",
+        "You never lower the scale. Halve it where you skip an update.",
+        {BACK_OFF: "pass"},
+    ),
+    Misconception(
+        "count_not_reset",
+        "You keep the count of good updates through an inf. Only good updates in a row count, so set it to 0.",
+        {RESET: "pass"},
+    ),
+    Misconception(
+        "infinity_counted",
+        "You count skipped updates as good ones. Set the count to 0 where you skip.",
+        {RESET: COUNT},
+    ),
+    Misconception(
+        "count_starts_at_one",
+        "You start the count of good updates at 1 after an inf. The skipped update is not a good one: start at 0.",
+        {RESET: "scaler.good_updates = 1", DUE: DUE.replace("==", ">=")},
+        variants=[{RESET: "scaler.good_updates = 1"}],
+    ),
+    Misconception(
+        "never_recovers",
+        "You never count good updates, so the scale can only fall. Raise `scaler.good_updates` where you step.",
+        {COUNT: "pass"},
+    ),
+    Misconception(
+        "grows_every_time",
+        "You double the scale at every good update. Count them: the last lines double it after `growth_interval`.",
+        {DUE: "scaler.good_updates"},
+    ),
+    Misconception(
+        "falls_too_far",
+        "You divide the scale by 4 where you skip. Halve it once.",
+        {BACK_OFF: "scaler.scale /= 4"},
+    ),
+    run=lambda scaled_update, case: observe_scaler(scaled_update, case)[0]["scales"],
+    cases=scaler_cases,
+)

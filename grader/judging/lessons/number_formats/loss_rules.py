@@ -1,4 +1,4 @@
-"""What a value loses in a format: by its rounded value, and by thresholds, right ones or others."""
+"""Names what a value loses in a format: by its rounded value, and by thresholds, right ones or others."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import torch
 
-from grader.judging.lessons.number_formats.rounding_rules import round_by
+from grader.judging.lessons.number_formats.rounding import rounded_in
 from grader.lessons.number_formats.bit_format import BitFormat
 
 Rules = Mapping[str, str]
@@ -17,7 +17,7 @@ _EXCHANGED = {"range": "precision", "precision": "range", "nothing": "nothing"}
 
 def loss_of(value: float, bit_format: BitFormat) -> str:
     """Return what a value loses, from its rounded value."""
-    rounded = round_by(value, bit_format, {})
+    rounded = rounded_in(bit_format, value)
     if rounded == value or math.isnan(value):
         return "nothing"
     return "range" if rounded == 0 or math.isinf(rounded) else "precision"
@@ -107,7 +107,7 @@ def _is_changed(value: float, bit_format: BitFormat, rule: str) -> bool:
         return not value.is_integer()
     if rule == "steps_of_one":
         return not math.ldexp(value, bit_format.mantissa_bits).is_integer()
-    rounded = round_by(value, bit_format, {})
+    rounded = rounded_in(bit_format, value)
     return not {
         "by_rounding": rounded == value,
         "absolute": abs(rounded - value) < 1e-3,

@@ -1,28 +1,26 @@
-"""Verdict on what a value loses when it is rounded to a format: range, precision, or nothing."""
+"""Judges what a value loses when it is rounded to a format: range, precision, or nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from grader.judging.lessons.number_formats.loss_mistakes import ALL_SAME, LOOK_AT, PLACES, RULES
+from grader.judging.lessons.number_formats.loss_misconceptions import ALL_SAME, LOOK_AT, PLACES, RULES
 from grader.judging.lessons.number_formats.loss_rules import loss_of, name_by
-from grader.judging.lessons.number_formats.rounding_mistakes import place_of
-from grader.judging.lessons.number_formats.rounding_rules import round_by
-from grader.judging.lessons.number_formats.wording import say_exactly
+from grader.judging.lessons.number_formats.number_text import exact_text
+from grader.judging.lessons.number_formats.rounding import place_of, rounded_in
+from grader.judging.references import VISIBLE_SEED
 from grader.lessons.number_formats.bit_format import FP16, BitFormat
 from grader.lessons.number_formats.rounding import LOSSES, RoundingCase, loss_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, UNRECOGNISED, Verdict
-
-VISIBLE_SEED = 0  # of the cases that a learner has seen
 
 Name = Callable[[float, BitFormat], str]
 Named = Sequence[Sequence[str]]
 
 
 def judge_lost_values(observation: Observation, seed: int) -> Verdict:
-    """Compare every word; the first miss is told, with what explains all of them."""
+    """Compare every word; report the first that is wrong, with what explains all of them."""
     cases, named = loss_cases(seed), observation.facts["named"]
     if not all(word in LOSSES for words in named for word in words):
         raise ValueError(f"a word that is none of {', '.join(LOSSES)}")
@@ -38,8 +36,8 @@ def judge_lost_values(observation: Observation, seed: int) -> Verdict:
     code = _explain(cases, named, misses)
     case, index = min(misses, key=_simplicity)
     value = case.values[index]
-    becomes = say_exactly(round_by(value, case.bit_format, {}))
-    where = f"{say_exactly(value)} in {case.bit_format}, {case.kinds[index]}, becomes {becomes}"
+    becomes = exact_text(rounded_in(case.bit_format, value))
+    where = f"{exact_text(value)} in {case.bit_format}, {case.kinds[index]}, becomes {becomes}"
     expected = f'"{loss_of(value, case.bit_format)}": {where}'
     word = named[cases.index(case)][index]
     return Verdict(code, expected, f'"{word}"; {len(misses)} of {total} words are wrong', LOOK_AT[code])
@@ -48,11 +46,11 @@ def judge_lost_values(observation: Observation, seed: int) -> Verdict:
 def _simplicity(miss: tuple[RoundingCase, int]) -> tuple[bool, int]:
     """Order misses so that a positive value of few digits comes first."""
     case, index = miss
-    return case.values[index] < 0, len(say_exactly(case.values[index]))
+    return case.values[index] < 0, len(exact_text(case.values[index]))
 
 
 def _explain(cases: Sequence[RoundingCase], named: Named, misses: Sequence[tuple[RoundingCase, int]]) -> str:
-    """Name the thresholds that lead to the words, or else where the wrong words lie."""
+    """Name the thresholds that lead to the words, or else the place of the wrong words."""
     words = {word for row in named for word in row}
     if len(words) == 1:
         return ALL_SAME

@@ -1,4 +1,4 @@
-"""Verdicts on a run with Accelerate and one with the Trainer: used as taught, and equal to the raw loop."""
+"""Judges a run with Accelerate and one with the Trainer: used as taught, and equal to the raw loop."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ from grader.verdict import PASSED, Verdict
 
 PREPARED = ("model", "optimizer", "loader")
 
-# What a learner looks at where a form hides who does what.
+# The diagnosis where a form hides who does what.
 LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_epoch_repeated": "num_train_epochs, whose default is 3, and how often train() is called",
-    "trainer_no_update": "whose parameters the optimizer holds that the Trainer is given",
-    "trainer_other_batch_size": "per_device_train_batch_size: the Trainer's default is 8",
-    "trainer_last_batch_dropped": "dataloader_drop_last: the last batch may have fewer rows, and is trained on too",
-    "trainer_epochs_missing": "num_train_epochs: how often is every row seen?",
-    "trainer_ended_early": "max_steps, where it is set: an epoch may end with a batch of fewer rows",
-    "trainer_other_forwards": "which dataset the Trainer is given, and how many rows make an update",
-    "trainer_weight_decay": "weight_decay of the optimizer that the Trainer is given",
-    "trainer_momentum": "momentum of the optimizer that the Trainer is given",
-    "accelerate_epoch_repeated": "how often the loop walks through the loader",
-    "accelerate_epochs_missing": "how often the loop walks through the prepared loader",
-    "accelerate_rows_in_another_order": "shuffle of the loader: the raw loop sees the rows in their order",
-    "accelerate_learning_rate_changed": "a schedule: the learning rate is constant here",
-    "accelerate_another_optimizer": "which optimizer is prepared: the raw loop has plain SGD",
+    "trainer_epoch_repeated": "You train for too many epochs. Set num_train_epochs to `epochs`: the default is 3.",
+    "trainer_no_update": "You give the Trainer an optimizer of another model. Look at whose parameters it holds.",
+    "trainer_other_batch_size": "You train on another number of rows for an update. "
+    "Set per_device_train_batch_size: the Trainer's default is 8.",
+    "trainer_last_batch_dropped": "You drop the last batch, which has fewer rows. Leave dataloader_drop_last at False.",
+    "trainer_epochs_missing": "You train for too few epochs. Set num_train_epochs to `epochs`.",
+    "trainer_ended_early": "You end the run before the last batch. Look at max_steps, where you set it.",
+    "trainer_other_forwards": "You train on other rows. Look at the dataset that the Trainer gets.",
+    "trainer_weight_decay": "You decay the weights. Leave weight_decay at 0.",
+    "trainer_momentum": "You give the Trainer an optimizer with momentum. The raw loop has plain SGD.",
+    "accelerate_epoch_repeated": "You go through the loader too often. Walk through it once for each epoch.",
+    "accelerate_epochs_missing": "You go through the loader too seldom. Walk through it once for each epoch.",
+    "accelerate_rows_in_another_order": "You shuffle the rows. Leave `shuffle` of the loader at False.",
+    "accelerate_learning_rate_changed": "You change the learning rate during the run. It is constant: leave out the "
+    "schedule.",
+    "accelerate_another_optimizer": "You prepare another optimizer than plain SGD, which the raw loop has.",
 }
 
 
@@ -68,7 +70,9 @@ def _judge_models(case: RunCase, facts: Facts, calls: Facts, *, is_in_trainer: b
     if not facts["forward_rows"]:
         name = "trainer_model" if is_in_trainer else "accelerate_model"
         expected = f"{count(forwards, 'forward')} of {name}"
-        return Verdict(f"{name}_untouched", expected, "no forward of it", "which of the two models each form is given")
+        return Verdict(
+            f"{name}_untouched", expected, "no forward of it", f"You never train {name}. Give each form its own model."
+        )
     return judge_models(forwards, facts, calls, is_in_trainer=is_in_trainer)
 
 
@@ -76,19 +80,20 @@ def _judge_accelerate(case: RunCase, facts: Facts, calls: Facts) -> Verdict | No
     updates, backwards = len(rows_of_forwards(case)), calls["backward"]
     expected = f"model, optimizer and loader prepared, and {count(updates, 'call')} of accelerator.backward"
     if not backwards and not calls["prepared"]:
-        look_at = "which lines of a raw loop Accelerate takes over"
+        look_at = "You wrote a raw loop. Prepare model, optimizer and loader, and call accelerator.backward(loss)."
         return Verdict("accelerator_not_used", expected, "nothing prepared, and no accelerator.backward", look_at)
     for name in PREPARED:
         if name not in calls["prepared"]:
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", "what accelerator.prepare is given")
+            look_at = f"You do not prepare the {name}. Give it to accelerator.prepare, too."
+            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", look_at)
     in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
     if len(backwards) < in_loop:
         measured = f"{count(in_loop, 'forward')}, and {count(len(backwards), 'call')} of accelerator.backward"
-        look_at = "who scales the loss, and waits for other processes, where that is needed: not loss.backward()"
+        look_at = "You call loss.backward(), which neither scales the loss nor waits for others. Use the accelerator's."
         return Verdict("accelerator_backward_not_used", expected, measured, look_at)
     for name, what in (("optimizer", "step of the prepared optimizer"), ("loader", "batch of the prepared loader")):
         if name not in calls["used"]:
-            look_at = f"accelerator.prepare returns new objects: which {name} does the loop use?"
+            look_at = f"You use the {name} as it was before accelerator.prepare. Use the one that it returns."
             return Verdict(f"prepared_{name}_not_used", f"a loop with the prepared {name}", f"no {what}", look_at)
     if set(backwards) != {1}:
         return _accumulation("accelerator", max(backwards), "the Accelerator")
@@ -97,7 +102,7 @@ def _judge_accelerate(case: RunCase, facts: Facts, calls: Facts) -> Verdict | No
 
 def _judge_trainer(calls: Facts) -> Verdict | None:
     if not calls["trainer"]:
-        look_at = "Trainer(...) only prepares: who calls .train()?"
+        look_at = "You never call train() of a Trainer. Make one for trainer_model and start it."
         return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
     if set(calls["trainer"]) != {1}:
         return _accumulation("trainer", max(calls["trainer"]), "TrainingArguments")
@@ -106,7 +111,7 @@ def _judge_trainer(calls: Facts) -> Verdict | None:
 
 def _accumulation(form: str, steps: int, owner: str) -> Verdict:
     expected = "one update for each batch: no accumulation"
-    look_at = f"gradient_accumulation_steps of {owner}"
+    look_at = f"You accumulate gradients. Leave gradient_accumulation_steps of {owner} at 1."
     return Verdict(f"{form}_accumulates", expected, count(steps, "accumulation step"), look_at)
 
 
@@ -126,20 +131,22 @@ def _judge_runs(observation: Observation, seed: int, form: str) -> Verdict:
 
 
 def _judge_epochs(facts: Facts, case: RunCase) -> Verdict | None:
-    """Tell what is wrong with the forwards of one epoch apart from the number of epochs."""
+    """Distinguish wrong forwards within an epoch from a wrong number of epochs."""
     seen, wanted = list(facts["forward_rows"]), rows_of_forwards(case)
     epoch = wanted[: case.updates_per_epoch]
     expected = f"{count(case.epochs, 'epoch')} of {count(len(epoch), 'forward')}"
     epochs, rest = divmod(len(seen), len(epoch))
     if not rest and seen == epoch * epochs and epochs != case.epochs:
         code = "epoch_repeated" if epochs > case.epochs else "epochs_missing"
-        return Verdict(code, expected, count(epochs, "epoch"), "how often every row is seen")
+        return Verdict(code, expected, count(epochs, "epoch"), f"You see every row {epochs} times.")
     shortened = [rows for rows in epoch if rows == case.rows]
     if seen and seen != wanted and seen == shortened * (len(seen) // len(shortened)):
         measured = f"{count(len(seen), 'forward')}, none of fewer than {case.rows} rows"
-        return Verdict("last_batch_dropped", expected, measured, "the last batch of an epoch: it may have fewer rows")
+        return Verdict(
+            "last_batch_dropped", expected, measured, "You drop the last batch of an epoch, which has fewer rows."
+        )
     if seen and seen == wanted[: len(seen)] and len(seen) < len(wanted):
-        return Verdict("ended_early", expected, count(len(seen), "forward"), "who decides when the run ends")
+        return Verdict("ended_early", expected, count(len(seen), "forward"), "You end the run before the last batch.")
     return None
 
 
@@ -148,13 +155,16 @@ def _refine(verdict: Verdict | None, tensors: Mapping[str, Tensor], run: Run) ->
         measured = "a movement towards zero in addition, of some of the weights"
         return replace(verdict, code="weight_decay", measured=measured)
     if verdict and verdict.code == "other_learning_rate" and torch.equal(tensors["weights.0"], tensors["weights.1"]):
-        measured, look_at = "no movement at the first update", "a warm-up: it begins at a learning rate of 0"
+        measured, look_at = (
+            "no movement at the first update",
+            "You warm up, from a learning rate of 0. Keep it constant.",
+        )
         return replace(verdict, code="warmed_up", measured=measured, look_at=look_at)
     return verdict
 
 
 def _is_decay(tensors: Mapping[str, Tensor], run: Run) -> bool:
-    """Tell weight decay that spares some parameters, as the Trainer's spares biases and normalisations."""
+    """Return whether weights decay; the Trainer spares biases and normalisations."""
     weights = tensors["weights.0"]
     rest = weights - tensors["weights.1"] - run.case.learning_rate * tensors["gradient.0"]
     is_moved = rest.abs() > 1e-6 * weights.abs()

@@ -1,10 +1,12 @@
-"""Verdicts on loops over batches: the raw one, and the published one that was repaired."""
+"""Judges loops over batches: the raw one, and the published one that was repaired."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from itertools import count as count_from
+from operator import mul, truediv
 from typing import Any
 
 import torch
@@ -12,9 +14,14 @@ from torch import Tensor, nn
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
 from grader.judging.forms import count
-from grader.judging.lessons.three_forms.loop_events import judge_events, rows_of_forwards
+from grader.judging.lessons.three_forms.loop_events import (
+    explain_movement,
+    judge_events,
+    judge_weights,
+    rows_of_forwards,
+)
 from grader.judging.lessons.three_forms.loop_gradients import Run, explain_gradient, make_run
-from grader.judging.lessons.three_forms.loop_weights import explain_movement, judge_weights
+from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import judge_updates
 from grader.judging.vectors import tensors_of
 from grader.lessons.three_forms.loop import raw_run_cases, repaired_run_cases
@@ -26,22 +33,24 @@ Tensors = Mapping[str, Tensor]
 
 GRADIENT_EXPECTED = "at every update, the gradient of the mean loss of its rows"
 
-# What a learner looks at before the word micro-batch is known.
+# Diagnoses of a loop in which each batch makes an update.
 LOOK_AT = {
-    "no_update": "who calls optimizer.step(), and how often",
-    "one_update_only": "how many updates one epoch has: every batch makes one",
-    "graphs_kept": "where backward() is called: after each forward, or after the loop?",
-    "gradient_not_cleared": "what backward() does to a gradient that is already there",
-    "gradient_scaled": "which product or division changes the loss or the gradient",
-    "divided_by_another_number": "which division changes the loss or the gradient",
-    "gradient_clipped": "a clipping to norm 1 that is not asked for",
-    "other_gradient": "the loss that backward() starts at: from which rows, columns and targets it is computed",
-    "cleared_before_update": "what happens to the gradient between backward() and optimizer.step()",
+    "no_update": "You never update the weights. Call optimizer.step() for each batch.",
+    "one_update_only": "You update once in the epoch. Each batch makes an update.",
+    "graphs_kept": "You call backward() after the loop, so all graphs are held at once. Call it after each forward.",
+    "gradient_not_cleared": "You keep the gradient of the last update, and backward() adds to it. Clear it each time.",
+    "gradient_scaled": "You scale the loss or the gradient. Look for a product or a division.",
+    "divided_by_another_number": "You divide the loss or the gradient. Each batch has the whole mean loss of its rows.",
+    "gradient_clipped": "You clip the gradient to norm 1, which is not asked for.",
+    "other_gradient": "You call backward() on another loss. Look at the rows, columns and targets that it is made of.",
+    "cleared_before_update": "You clear the gradient between backward() and optimizer.step(), which then has none.",
+    "another_optimizer": "You move the weights with another optimizer than plain SGD. Use torch.optim.SGD as it is.",
+    "other_learning_rate": "You step with another learning rate. Give the optimizer `learning_rate`.",
 }
 
 
 def judge_raw_updates(observation: Observation, seed: int) -> Verdict:
-    """Judge the updates and the returned losses of every setting; the first miss is told."""
+    """Judge the updates and the returned losses of every setting; report the first thing that is wrong."""
     runs = [make_run(case) for case in raw_run_cases(seed)]
     for index, run in enumerate(runs):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
@@ -54,7 +63,7 @@ def judge_raw_updates(observation: Observation, seed: int) -> Verdict:
 
 
 def judge_repaired_loop(observation: Observation, seed: int) -> Verdict:
-    """Judge the updates of every setting; the loop that is still as it was published is told first."""
+    """Judge the updates of every setting; a loop that is still as it was published is reported first."""
     runs = [make_run(case) for case in repaired_run_cases(seed)]
     for index, run in enumerate(runs):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
@@ -72,12 +81,15 @@ def _judge_published(facts: Facts, tensors: Tensors, run: Run) -> Verdict | None
     published = run.without(tensors["weights.0"], 0, "attention_mask", "token_type_ids")
     if not compare(tensors["gradient.0"], published).is_equal:
         return None
-    look_at = "what the model knows of a row in each forward, and which mode it is in"
+    look_at = (
+        "You left the published loop as it is. Compare the columns of a batch with those that the model gets, "
+        "and look at the mode that the model is in."
+    )
     return Verdict("published_loop", GRADIENT_EXPECTED, "at every update, what the published loop does", look_at)
 
 
 def judge_run(facts: Facts, tensors: Tensors, run: Run) -> Verdict | None:
-    """Find what is wrong with one run: its forwards, its order, its gradients, where it leads."""
+    """Find what is wrong with one run: its forwards, its order, its gradients, its movement."""
     return (
         judge_events(facts, run.case)
         or judge_weights(facts["events"], tensors, run.case)
@@ -92,14 +104,11 @@ def _judge_values(facts: Facts, tensors: Tensors, run: Run) -> Verdict | None:
     explained = None
     if verdict.code in {"other_gradient", "gradient_scaled", "divided_by_another_number"}:
         wrong = next(update for update in range(run.updates) if not _is_right(tensors, run, update))
-        explained = explain_gradient(run, wrong, tensors[f"weights.{wrong}"], tensors[f"gradient.{wrong}"])
+        weights, gradient = tensors[f"weights.{wrong}"], tensors[f"gradient.{wrong}"]
+        explained = explain_gradient(run, wrong, weights, gradient, verdict.expected)
     if verdict.code == "another_optimizer":
-        found = (explain_movement(tensors, update, run.case.learning_rate) for update in range(run.updates))
-        explained = next((each for each in found if each), None)
-    if explained:
-        code, measured, look_at = explained
-        verdict = replace(verdict, code=code, measured=measured, look_at=look_at)
-    return _in_words_of_batches(verdict)
+        explained = explain_movement(tensors, run.updates, run.case.learning_rate, verdict.expected)
+    return _in_words_of_batches(explained or verdict)
 
 
 def _is_right(tensors: Tensors, run: Run, update: int) -> bool:
@@ -107,7 +116,7 @@ def _is_right(tensors: Tensors, run: Run, update: int) -> bool:
 
 
 def _in_words_of_batches(verdict: Verdict) -> Verdict:
-    """Tell a verdict on micro-batches to someone who has not met the word: one batch makes one update here."""
+    """Write batch for micro-batch, a word that this lesson does not know: one batch makes one update."""
     return replace(
         verdict,
         expected=verdict.expected.replace("micro-batch", "batch").removesuffix(", for k = 1"),
@@ -116,51 +125,97 @@ def _in_words_of_batches(verdict: Verdict) -> Verdict:
     )
 
 
-def judge_losses(losses: Sequence[float], tensors: Tensors, run: Run) -> Verdict | None:
-    """Compare the returned losses with the mean loss of each update's rows, right before the update."""
-    right = _losses_of(run, tensors)
-    expected = f"one loss for each of {count(len(right), 'update')}: {_say(right)}"
-    measured = f"a list of {count(len(losses), 'number')}: {_say(losses)}" if losses else "an empty list"
-    if len(losses) != len(right):
-        code = {0: "no_loss_returned", 1: "one_loss_returned"}.get(len(losses), "other_number_of_losses")
-        return Verdict(code, expected, measured, "where the loss of each update is kept, and what is returned")
-    if _are_close(losses, right):
-        return None
-    for code, yields, look_at in LOSS_MISTAKES:
-        if _are_close(losses, yields(right, rows_of_forwards(run.case))):
-            return Verdict(code, expected, measured, look_at)
-    if all(abs(loss - wanted) <= 0.5 for loss, wanted in zip(losses, right, strict=True)) and _are_rounded(losses):
-        return Verdict("losses_rounded", expected, measured, "a rounding: the number itself is asked for")
-    return Verdict("other_losses", expected, measured, "which loss is kept: that of the forward, before the update")
+@dataclass(frozen=True)
+class Losses:
+    """The losses that were returned, one for each update.
+
+    Attributes:
+        seen: The losses.
+        right: The mean loss of each update's rows, right before the update.
+        rows: The rows of each update.
+    """
+
+    seen: Sequence[float]
+    right: Sequence[float]
+    rows: Sequence[int]
+
+    @property
+    def expected(self) -> str:
+        """The right losses, in words."""
+        return f"one loss for each of {count(len(self.right), 'update')}: {_list(self.right)}"
+
+    @property
+    def measured(self) -> str:
+        """The losses, in words."""
+        return f"a list of {count(len(self.seen), 'number')}: {_list(self.seen)}" if self.seen else "an empty list"
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every loss is right."""
+        return self.are(self.right)
+
+    @property
+    def are_rounded(self) -> bool:
+        """Whether all of them have few digits and are near the right ones."""
+        pairs = zip(self.seen, self.right, strict=True)
+        return all(abs(loss - wanted) <= 0.5 and abs(loss - round(loss, 3)) <= 1e-9 for loss, wanted in pairs)
+
+    def are(self, wanted: Sequence[float]) -> bool:
+        """Return whether the losses are these numbers."""
+        return len(self.seen) == len(wanted) and all(
+            abs(loss - number) <= RELATIVE_TOLERANCE * max(abs(number), 1e-2)
+            for loss, number in zip(self.seen, wanted, strict=True)
+        )
 
 
-LOSS_MISTAKES: tuple[tuple[str, Callable[[list[float], list[int]], list[float]], str], ...] = (
-    (
-        "losses_times_rows",
-        lambda losses, rows: [loss * number for loss, number in zip(losses, rows, strict=True)],
-        "the model's loss is a mean over the rows: is it multiplied?",
+LOSSES = Table[Losses](
+    Misconception(
+        "no_loss_returned",
+        "You return an empty list. Append the loss of each update to it.",
+        shown_by=lambda losses: not losses.seen,
     ),
-    (
+    Misconception(
+        "one_loss_returned",
+        "You return one loss. Append the loss within the loop, once for each update.",
+        shown_by=lambda losses: len(losses.seen) == 1 != len(losses.right),
+    ),
+    Misconception(
+        "other_number_of_losses",
+        "You return more or fewer losses than there are updates. Append one in each pass of the loop.",
+        shown_by=lambda losses: len(losses.seen) != len(losses.right),
+    ),
+    Misconception(
         "losses_divided_by_rows",
-        lambda losses, rows: [loss / number for loss, number in zip(losses, rows, strict=True)],
-        "the model's loss is a mean over the rows already: who divides again?",
+        "You divide each loss by its rows, or multiply it. The model's loss is a mean over the rows already.",
+        shown_by=lambda losses: (
+            losses.are([*map(truediv, losses.right, losses.rows)]) or losses.are([*map(mul, losses.right, losses.rows)])
+        ),
     ),
-    (
-        "losses_divided_by_batches",
-        lambda losses, rows: [loss / len(losses) for loss in losses],
-        "the loss of each update is asked for: what is it divided by?",
-    ),
-    (
-        "running_sum_of_losses",
-        lambda losses, rows: list(itertools.accumulate(losses)),
-        "the loss of each update alone: what is added to it?",
-    ),
-    (
+    Misconception(
         "running_mean_of_losses",
-        lambda losses, rows: [total / (i + 1) for i, total in enumerate(itertools.accumulate(losses))],
-        "the loss of each update alone: what is it averaged with?",
+        "You return running means or sums. Return the loss of each update alone.",
+        shown_by=lambda losses: (
+            losses.are([*accumulate(losses.right)])
+            or losses.are([*map(truediv, accumulate(losses.right), count_from(1))])
+        ),
+    ),
+    Misconception(
+        "losses_rounded",
+        "You round the losses. Return the numbers themselves.",
+        shown_by=lambda losses: losses.are_rounded,
+    ),
+    Misconception(
+        "other_losses",
+        "You return other losses than those of the forwards. Keep the loss that backward() is called on.",
+        shown_by=lambda losses: not losses.is_right,
     ),
 )
+
+
+def judge_losses(losses: Sequence[float], tensors: Tensors, run: Run) -> Verdict | None:
+    """Compare the returned losses with the mean loss of each update's rows, right before the update."""
+    evidence = Losses(losses, _losses_of(run, tensors), rows_of_forwards(run.case))
+    return None if evidence.is_right else LOSSES.judge(evidence, evidence.expected, evidence.measured)
 
 
 def _losses_of(run: Run, tensors: Tensors) -> list[float]:
@@ -172,15 +227,6 @@ def _losses_of(run: Run, tensors: Tensors) -> list[float]:
     return losses
 
 
-def _are_close(losses: Sequence[float], right: Sequence[float]) -> bool:
-    pairs = zip(losses, right, strict=True)
-    return all(abs(loss - wanted) <= RELATIVE_TOLERANCE * max(abs(wanted), 1e-2) for loss, wanted in pairs)
-
-
-def _are_rounded(losses: Sequence[float]) -> bool:
-    return all(abs(loss - round(loss, 3)) <= 1e-9 for loss in losses)
-
-
-def _say(losses: Sequence[float]) -> str:
+def _list(losses: Sequence[float]) -> str:
     shown = ", ".join(f"{loss:.4f}" for loss in losses[:4])
     return f"{shown}, ..." if len(losses) > 4 else shown

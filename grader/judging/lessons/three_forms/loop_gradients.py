@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
 from grader.judging.group_gradient import mixture
+from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import Reference
 from grader.judging.vectors import gradient_at
 from grader.lessons.three_forms.loop import RunCase
+from grader.verdict import Verdict
 
 if TYPE_CHECKING:
     from datasets import Dataset
     from transformers import BertForSequenceClassification
 
 Batch = Mapping[str, Tensor]
-Explanation = tuple[str, str, str]  # code, measured, look_at
 
-ROUNDING_OF_16_BITS = 0.05  # a larger error than any that a 16-bit format leaves in a gradient of these runs
+ROUNDING_OF_16_BITS = 0.05  # above any error that a 16-bit format leaves in a gradient of these runs
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Run:
         return mean
 
     def without(self, weights: Tensor, update: int, *columns: str) -> Tensor:
-        """Return the gradient of a forward that is not handed some columns."""
+        """Return the gradient of a forward without some of the columns."""
 
         def loss(number: int) -> Tensor:
             kept = {name: values for name, values in self.batch(number).items() if name not in columns}
@@ -73,90 +74,188 @@ class Run:
 
 @lru_cache(maxsize=16)
 def make_run(case: RunCase) -> Run:
-    """Build model and data of a case; every gradient sets the model's weights anew."""
+    """Build model and data of a case; every gradient sets the model's weights again."""
     return Run(case, case.make_model(), case.make_dataset())
 
 
-def explain_gradient(run: Run, update: int, weights: Tensor, seen: Tensor) -> Explanation | None:
-    """Return the code, what was measured and where to look, for a wrong gradient; None if nothing known yields it."""
-    wanted = run.gradient(weights, update)
-    comparison = compare(seen, wanted)
-    if comparison.residual <= RELATIVE_TOLERANCE:
-        return _explain_factor(run, update, comparison.factor)
-    for code, gradient, measured, look_at in _other_gradients(run, update, weights):
-        comparison = compare(seen, gradient)
-        if comparison.is_equal or (code == "logits_for_loss" and comparison.residual <= RELATIVE_TOLERANCE):
-            return code, measured, look_at
-    if compare(seen, wanted.clamp(-float(seen.abs().max()), float(seen.abs().max()))).is_equal:
-        measured = f"that gradient, with no element above {float(seen.abs().max()):.3g}"
-        return "clipped_by_value", measured, "a clipping of values that is not asked for"
-    parts = [gradient_at(run.model, _row_loss(run), weights, row) for row in range(run.case.pairs)]
-    shares = mixture(seen, parts)
-    if shares is not None:
-        return _explain_rows(run, update, shares)
-    if compare(seen, wanted * (seen != 0)).is_equal:
-        measured = f"no gradient at all for {int((seen == 0).sum()):,} of {len(seen):,} weights"
-        return "part_of_the_gradient_missing", measured, "which parameters require a gradient"
-    if compare(seen, wanted).relative_error <= ROUNDING_OF_16_BITS:
-        measured = f"a gradient that is off by {compare(seen, wanted).relative_error:.2%}"
-        return "gradient_rounded", measured, "the number format that the forward computes in"
-    return None
+@dataclass(frozen=True, eq=False)
+class WrongGradient:
+    """A wrong gradient of one update, with what it may be made of.
+
+    Attributes:
+        run: The run.
+        update: Which update it is, counted from 0.
+        weights: The weights before the update.
+        seen: The gradient right before it.
+    """
+
+    run: Run
+    update: int
+    weights: Tensor
+    seen: Tensor
+
+    @cached_property
+    def wanted(self) -> Tensor:
+        """The right gradient."""
+        return self.run.gradient(self.weights, self.update)
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """How the gradient relates to the right one."""
+        return compare(self.seen, self.wanted)
+
+    @property
+    def is_factor(self) -> bool:
+        """Whether it is a multiple of the right one."""
+        return self.comparison.residual <= RELATIVE_TOLERANCE
+
+    @property
+    def rows(self) -> int:
+        """Rows of the update."""
+        return len(self.run.case.rows_of(self.update))
+
+    @property
+    def zeros(self) -> int:
+        """How many weights have no gradient."""
+        return int((self.seen == 0).sum())
+
+    @cached_property
+    def shares(self) -> list[float]:
+        """The share of each row of the dataset that the gradient is a mixture of; empty where it is none."""
+        parts = [
+            gradient_at(self.run.model, _row_loss(self.run), self.weights, row) for row in range(self.run.case.pairs)
+        ]
+        return mixture(self.seen, parts) or []
+
+    @property
+    def used(self) -> list[int]:
+        """The rows that have a share."""
+        return [row for row, share in enumerate(self.shares) if abs(share) > 0.01 * max(self.shares)]
+
+    @property
+    def is_of_other_rows(self) -> bool:
+        """Whether it is the mean over as many other rows."""
+        is_even = all(self.shares[row] > 0.99 * max(self.shares) for row in self.used)
+        return bool(self.shares) and is_even and len(self.used) == self.rows
+
+    def is_multiple(self, factor: float) -> bool:
+        """Return whether it is the right gradient times `factor`."""
+        return self.comparison.is_multiple(factor)
+
+    def equals(self, gradient: Tensor) -> bool:
+        """Return whether it equals another gradient."""
+        return compare(self.seen, gradient).is_equal
+
+    def is_without(self, *columns: str) -> bool:
+        """Return whether it is the gradient of a forward without some of the columns."""
+        return self.equals(self.run.without(self.weights, self.update, *columns))
+
+    def is_multiple_of(self, loss: Callable[[int], Tensor]) -> bool:
+        """Return whether it is a multiple of the gradient of another loss."""
+        return compare(self.seen, gradient_at(self.run.model, loss, self.weights, self.update)).residual <= (
+            RELATIVE_TOLERANCE
+        )
 
 
-def _explain_factor(run: Run, update: int, factor: float) -> Explanation | None:
-    rows = len(run.case.rows_of(update))
-    measured = f"exactly {factor:.4g} times that gradient"
-    for known, code, look_at in (
-        (2, "backward_twice", "how often backward() adds to the gradient of one update"),
-        (-1, "sign_turned", "which way the loss falls: SGD subtracts the gradient already"),
-        (rows, "loss_summed_over_rows", f"the loss of a batch of {rows} rows: a sum, or a mean?"),
-        (1 / rows, "loss_divided_by_rows", "the model's loss is a mean over the rows already: who divides again?"),
-        (1 / run.updates, "loss_divided_by_batches", "every batch makes an update of its own: why divide its loss?"),
-    ):
-        if abs(factor - known) <= 1e-3 * abs(known):
-            return code, measured, look_at
-    return None
+FACTOR = "exactly {comparison.factor:.4g} times that gradient"
 
+FACTORS = Table[WrongGradient](
+    Misconception(
+        "backward_twice",
+        "You call backward() twice for one update, so its gradient is doubled.",
+        shown_by=lambda wrong: wrong.is_multiple(2),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "loss_summed_over_rows",
+        "You use the sum of the losses of {rows} rows. The model's loss is their mean: use it as it is.",
+        shown_by=lambda wrong: wrong.is_multiple(wrong.rows),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "loss_divided_by_rows",
+        "You divide the loss by the number of rows. The model's loss is a mean over the rows already.",
+        shown_by=lambda wrong: wrong.is_multiple(1 / wrong.rows),
+        measured=FACTOR,
+    ),
+    Misconception(
+        "loss_divided_by_batches",
+        "You divide the loss by the number of batches. Each batch makes an update of its own: use its whole loss.",
+        shown_by=lambda wrong: wrong.is_multiple(1 / wrong.run.updates),
+        measured=FACTOR,
+    ),
+)
 
-def _other_gradients(run: Run, update: int, weights: Tensor) -> Iterator[tuple[str, Tensor, str, str]]:
-    """Yield what a gradient may be made of: code, gradient, measured, look_at."""
-    mask, types = "attention_mask", "token_type_ids"
-    measured = "the gradient of a model that attends to padding"
-    yield "padding_attended", run.without(weights, update, mask), measured, "who tells the model which tokens are words"
-    measured = "the gradient of a model that reads both sentences as one"
-    look_at = "who tells the model where the second sentence begins"
-    yield "token_types_left_out", run.without(weights, update, types), measured, look_at
-    measured = "the gradient of a model that attends to padding and reads both sentences as one"
-    look_at = "which columns of a batch the model is handed"
-    yield "only_tokens_handed_over", run.without(weights, update, mask, types), measured, look_at
-    measured = "the gradient of a model that takes one column for another"
-    look_at = "the order of the model's parameters: a column passed by name cannot be mixed up"
-    yield "columns_mixed_up", gradient_at(run.model, _swapped_loss(run), weights, update), measured, look_at
-    measured = "the gradient of the sum or the mean of the logits"
-    yield (
+GRADIENT = Table[WrongGradient](
+    Misconception(
+        "padding_attended",
+        "You leave out attention_mask, so the model attends to padding. Pass all columns of the batch.",
+        shown_by=lambda wrong: wrong.is_without("attention_mask"),
+        measured="the gradient of a model that attends to padding",
+    ),
+    Misconception(
+        "token_types_left_out",
+        "You leave out token_type_ids, so the model reads both sentences as one. Pass all columns of the batch.",
+        shown_by=lambda wrong: wrong.is_without("token_type_ids"),
+        measured="the gradient of a model that reads both sentences as one",
+    ),
+    Misconception(
+        "only_tokens_handed_over",
+        "You pass only tokens and labels to the model. It needs attention_mask and token_type_ids, too.",
+        shown_by=lambda wrong: wrong.is_without("attention_mask", "token_type_ids"),
+        measured="the gradient of a model that attends to padding and reads both sentences as one",
+    ),
+    Misconception(
+        "columns_mixed_up",
+        "You pass attention_mask and token_type_ids in each other's place. Pass columns by name.",
+        shown_by=lambda wrong: wrong.equals(
+            gradient_at(wrong.run.model, _swapped_loss(wrong.run), wrong.weights, wrong.update)
+        ),
+        measured="the gradient of a model that takes one column for another",
+    ),
+    Misconception(
         "logits_for_loss",
-        gradient_at(run.model, _logits(run), weights, update),
-        measured,
-        "what backward() starts at",
-    )
-    for other in range(run.case.updates_per_epoch):
-        if other != update:
-            measured = f"the gradient of batch {other + 1}"
-            code = "first_batch_again" if other == 0 else "batches_in_another_order"
-            look_at = "where the loader starts again" if other == 0 else "in which order the batches are drawn"
-            yield code, run.gradient(weights, other), measured, look_at
+        "You call backward() on the logits. Call it on the loss, which compares them with the labels.",
+        shown_by=lambda wrong: wrong.is_multiple_of(_logits(wrong.run)),
+        measured="the gradient of the sum or the mean of the logits",
+    ),
+    Misconception(
+        "first_batch_again",
+        "You train on the first batch again at every update. Look at where the loader starts again.",
+        shown_by=lambda wrong: wrong.update > 0 and wrong.equals(wrong.run.gradient(wrong.weights, 0)),
+        measured="the gradient of batch 1",
+    ),
+    Misconception(
+        "rows_in_another_order",
+        "You read the rows in another order. Leave `shuffle` of the loader at False.",
+        shown_by=lambda wrong: wrong.is_of_other_rows,
+        measured="the gradient of rows {used}",
+    ),
+    Misconception(
+        "rows_weighed_unequally",
+        "You give the rows of one update different weights. Look at which rows enter the loss, and how often.",
+        shown_by=lambda wrong: bool(wrong.shares),
+        measured="a mixture of rows {used}, with unequal weights",
+    ),
+    Misconception(
+        "part_of_the_gradient_missing",
+        "You leave some parameters without a gradient. Look for `requires_grad` or `no_grad`.",
+        shown_by=lambda wrong: wrong.equals(wrong.wanted * (wrong.seen != 0)),
+        measured="no gradient at all for {zeros:,} weights",
+    ),
+    Misconception(
+        "gradient_rounded",
+        "You compute the gradient with fewer digits than float32 has. Look for a 16-bit format in the forward.",
+        shown_by=lambda wrong: wrong.comparison.relative_error <= ROUNDING_OF_16_BITS,
+        measured="a gradient that is off by {comparison.relative_error:.2%}",
+    ),
+)
 
 
-def _explain_rows(run: Run, update: int, shares: list[float]) -> Explanation:
-    largest = max(shares)
-    used = [row for row, share in enumerate(shares) if abs(share) > 0.01 * largest]
-    own = run.case.rows_of(update)
-    if all(shares[row] > 0.99 * largest for row in used) and len(used) == len(own):
-        numbers = ", ".join(str(row) for row in used[:8])
-        measured = f"the gradient of rows {numbers}, and not {own.start} to {own.stop - 1}"
-        return "rows_in_another_order", measured, "in which order the rows are drawn"
-    measured = f"a mixture of {len(used)} rows, with unequal weights"
-    return "rows_weighed_unequally", measured, "which rows enter this update, and with which weight each"
+def explain_gradient(run: Run, update: int, weights: Tensor, seen: Tensor, expected: str) -> Verdict | None:
+    """Return the verdict on a wrong gradient; None if nothing known yields it."""
+    wrong = WrongGradient(run, update, weights, seen)
+    return (FACTORS if wrong.is_factor else GRADIENT).judge(wrong, expected)
 
 
 def _row_loss(run: Run) -> Callable[[int], Tensor]:

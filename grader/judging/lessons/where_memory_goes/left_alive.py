@@ -1,193 +1,320 @@
-"""Verdict on the bytes that deleting a name would free."""
+"""Judges the bytes that deleting a name would free."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
-from grader.judging.lessons.where_memory_goes.deviations import Deviation, Recogniser, Rules
-from grader.judging.lessons.where_memory_goes.held_by_names import RIGHT_RULES, HeldByNames, freed_by_names
-from grader.judging.lessons.where_memory_goes.other_units import other_unit
-from grader.judging.lessons.where_memory_goes.wording import say_bytes
+import torch
+from torch import Tensor, nn
+
+from grader.judging.lessons.where_memory_goes.byte_counts import format_byte_count
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.nearness import within
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.where_memory_goes.left_alive import NamespaceCase, namespace_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0  # of the cases that a learner has seen
+ROUNDING = 1e-12  # of a sum of floats: no count of bytes here reaches 10**12
+PYTHON_OBJECT_BYTES = 20_000  # larger than any number, text, list or tensor object of these programs
 
-SHARED = "memory that two names hold: is it free when one of them is deleted?"
+Bytes = dict[str, float]
 
-DEVIATIONS = (
-    Deviation(
+
+def freed_by_names(namespace: Mapping[str, object]) -> Bytes:
+    """Return the bytes that deleting each name alone would free."""
+    names_of: dict[object, list[str]] = {}
+    sizes: dict[object, float] = {}
+    for name, value in namespace.items():
+        for tensor in tensors_of(value):
+            key = tensor.untyped_storage()._cdata
+            sizes[key] = tensor.untyped_storage().nbytes()
+            if name not in names_of.setdefault(key, []):
+                names_of[key].append(name)
+    freed: Bytes = dict.fromkeys(namespace, 0)
+    for key, names in names_of.items():
+        if len(names) == 1:
+            freed[names[0]] += sizes[key]
+    return freed
+
+
+def tensors_of(value: object) -> list[Tensor]:
+    """Return the tensors that an object holds, one that it holds twice twice."""
+    if isinstance(value, Tensor):
+        return [value] if not value.is_leaf or value.grad is None else [value, value.grad]
+    if isinstance(value, nn.Module):
+        value = [*value.parameters(), *value.buffers()]
+    elif isinstance(value, torch.optim.Optimizer):
+        value = [*parameters_of(value), *(tensor for entry in value.state.values() for tensor in entry.values())]
+    elif isinstance(value, Mapping):
+        value = list(value.values())
+    return [tensor for item in value for tensor in tensors_of(item)] if isinstance(value, list | tuple) else []
+
+
+def parameters_of(optimizer: torch.optim.Optimizer) -> list[Tensor]:
+    """Return the parameters that an optimizer updates."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+# The parts of the reference that misconceptions edit.
+SEARCH = "for tensor in tensors_of(value):"
+TOP_LEVEL = "for tensor in [value] if isinstance(value, Tensor) else []:"
+KEY = "tensor.untyped_storage()._cdata"
+SIZE = "sizes[key] = tensor.untyped_storage().nbytes()"
+ONCE = "if name not in names_of.setdefault(key, []):"
+SHARE = "if len(names) == 1:\n            freed[names[0]] += sizes[key]"
+RETURNED = "return freed"
+GRADIENTS = "[value] if not value.is_leaf or value.grad is None else [value, value.grad]"
+MODULE = "[*value.parameters(), *value.buffers()]"
+OPTIMIZER = "[*parameters_of(value), *(tensor for entry in value.state.values() for tensor in entry.values())]"
+CONTAINER = "elif isinstance(value, Mapping):\n        value = list(value.values())"
+ITEMS = "for item in value for tensor in tensors_of(item)"
+EVERY_HOLDER = "for name in names:\n            freed[name] += sizes[key]"
+SPLIT = "for name in names:\n            freed[name] += sizes[key] / len(names)"
+
+
+def _are_python_objects(answer: Answer) -> bool:
+    """Return whether every name has some bytes, numbers and None included, and none has many."""
+    counts = [count for value in answer.values for count in value.values()]
+    return all(0 < count < PYTHON_OBJECT_BYTES for count in counts)
+
+
+@lru_cache(maxsize=16)
+def _namespace_of(case: NamespaceCase) -> dict[str, object]:
+    return case.make_namespace()
+
+
+def _run(freed: Callable[[Mapping[str, object]], Bytes], case: NamespaceCase) -> Bytes:
+    return freed(_namespace_of(case))
+
+
+TABLE = ReferenceTable(
+    (freed_by_names, tensors_of),
+    Misconception(
         "tensor_sizes_added",
-        {"shared": "counted", "size": "tensor", "within": "each"},
-        "the sum over the tensors of a name: which storages do they use, and who else holds these?",
+        "You add up the sizes of all tensors behind a name, whoever else holds them. "
+        "Count storages, each once, and only those that no other name holds.",
+        {SIZE: "sizes[key] = tensor.nbytes", KEY: "(name, tensor.shape, len(sizes))"},
     ),
-    Deviation(
+    Misconception(
         "top_level_tensors_only",
-        {"containers": "skipped", "modules": "skipped", "optimizers": "skipped"},
-        "names that are no tensor themselves: what do models, optimizers, lists and dicts hold?",
+        "You count a name only if it is a tensor itself. Models, optimizers, lists and dicts hold tensors too: "
+        "call `tensors_of` on each value.",
+        {SEARCH: TOP_LEVEL},
+        variants=[
+            {SEARCH: TOP_LEVEL, SHARE: EVERY_HOLDER},
+            {SEARCH: TOP_LEVEL, SHARE: EVERY_HOLDER, SIZE: "sizes[key] = tensor.nbytes"},
+        ],
     ),
-    Deviation(
-        "parameters_and_tensors_only",
+    Misconception(
+        "every_holder_counted",
+        "You count a storage for every name that holds it. While a second name holds it, deleting the first one "
+        "frees nothing.",
+        {SHARE: EVERY_HOLDER},
+    ),
+    Misconception(
+        "shared_memory_split",
+        "You split a shared storage among the names that hold it. Deleting one of them frees none of it.",
+        {SHARE: SPLIT},
+        variants=[
+            {SHARE: SPLIT.replace("/ len", "// len")},
+            {SHARE: SPLIT, RETURNED: "return {name: round(count) for name, count in freed.items()}"},
+            {SHARE: SPLIT, RETURNED: "return {name: int(count) for name, count in freed.items()}"},
+        ],
+    ),
+    Misconception(
+        "first_holder_gets_all",
+        "You count a shared storage for the first name that holds it. Its bytes are still held by the other names: "
+        "the order of the names does not matter.",
+        {SHARE: "freed[names[0]] += sizes[key]"},
+    ),
+    Misconception(
+        "last_holder_gets_all",
+        "You count a shared storage for the last name that holds it, as if the names before were deleted already. "
+        "Each name is deleted alone.",
+        {SHARE: "freed[names[-1]] += sizes[key]"},
+    ),
+    Misconception(
+        "all_or_nothing",
+        "You return 0 for a name as soon as it shares any storage. Decide storage by storage: what it alone holds is "
+        "freed.",
         {
-            "containers": "skipped",
-            "optimizers": "skipped",
-            "gradients": "forgotten",
-            "buffers": "forgotten",
-            "shared": "counted",
-            "size": "tensor",
+            RETURNED: "shared = {name for names in names_of.values() if len(names) > 1 for name in names}\n"
+            "    return {name: 0 if name in shared else count for name, count in freed.items()}"
         },
-        "what is neither a tensor nor a parameter: gradients, buffers, optimizers, and what lists and dicts hold.",
     ),
-    Deviation("every_holder_counted", {"shared": "counted"}, SHARED),
-    Deviation("shared_memory_split", {"shared": "split"}, SHARED),
-    Deviation("shared_memory_split", {"shared": "split_down"}, SHARED),
-    Deviation("first_holder_gets_all", {"shared": "first"}, f"{SHARED} Does the order of the names matter?"),
-    Deviation(
-        "last_holder_gets_all", {"shared": "last"}, f"{SHARED} Each name is deleted alone, not after the others."
-    ),
-    Deviation(
+    Misconception(
         "told_apart_by_tensor",
-        {"key": "tensor"},
-        "two tensor objects with one storage: views, .detach(), state_dict().",
+        "You compare tensor objects, but two of them may use one storage: a view, .detach(), an entry of "
+        "state_dict(). Compare `untyped_storage().data_ptr()`.",
+        {KEY: "id(tensor)"},
     ),
-    Deviation(
+    Misconception(
         "told_apart_by_address",
-        {"key": "address"},
-        "the address that you compare: a view may begin in the middle of its storage.",
+        "You compare `tensor.data_ptr()`, which differs for a view that begins inside its storage. "
+        "Compare `untyped_storage().data_ptr()`.",
+        {KEY: "tensor.data_ptr()"},
     ),
-    Deviation("told_apart_by_content", {"key": "content"}, "two tensors with equal numbers: are they one storage?"),
-    Deviation("four_bytes_assumed", {"size": "float32"}, "tensors whose elements are no float32."),
-    Deviation("elements_for_bytes", {"size": "elements"}, "bytes of one element: are all elements of one size?"),
-    Deviation(
+    Misconception(
+        "told_apart_by_content",
+        "You take tensors with equal numbers for one. Equal copies take memory twice: "
+        "compare `untyped_storage().data_ptr()`.",
+        {KEY: "(tensor.shape, tensor.dtype, tensor.detach().numpy().tobytes())"},
+    ),
+    Misconception(
+        "bytes_of_an_element_assumed",
+        "You count elements, or assume 4 bytes for each. Float16 takes 2 bytes, int64 takes 8: "
+        "read `nbytes()` of the storage.",
+        {SIZE: "sizes[key] = tensor.numel()"},
+        variants=[{SIZE: "sizes[key] = 4 * tensor.numel()"}],
+    ),
+    Misconception(
         "tensor_size_for_storage",
-        {"size": "tensor"},
-        "a small view of a large tensor, an expanded tensor: how large is what they keep alive?",
+        "You count the bytes of the tensor, but a small view keeps its whole storage, and an expanded tensor has more "
+        "elements than its storage. Count `untyped_storage().nbytes()`.",
+        {SIZE: "sizes[key] = tensor.nbytes"},
+        variants=[{SIZE: "sizes.setdefault(key, tensor.nbytes)"}],
     ),
-    Deviation("counted_for_each_tensor", {"within": "each"}, "two tensors of one name that use one storage."),
-    Deviation(
+    Misconception(
+        "counted_for_each_tensor",
+        "You count a storage once for each tensor that uses it. Tied weights and views of one name use it together: "
+        "count it once.",
+        {SIZE: "sizes[key] = sizes.get(key, 0) + tensor.untyped_storage().nbytes()"},
+    ),
+    Misconception(
         "shared_within_a_name",
-        {"holders": "tensors"},
-        "two tensors of one name that use one storage: does another name hold it?",
+        "You count the tensors that use a storage, not the names that hold it. Two tensors of one name do not keep it "
+        "alive once that name is deleted.",
+        {ONCE: "if names_of.setdefault(key, []) is not None:"},
     ),
-    Deviation("containers_skipped", {"containers": "skipped"}, "tensors in lists, tuples and dicts."),
-    Deviation("nested_containers_skipped", {"containers": "one_level"}, "a dict in a list, a model in a dict."),
-    Deviation("modules_skipped", {"modules": "skipped"}, "the parameters of a model."),
-    Deviation("optimizer_skipped", {"optimizers": "skipped"}, "what an optimizer holds."),
-    Deviation(
-        "optimizer_parameters_forgotten",
-        {"optimizers": "state"},
-        "the optimizer's param_groups: what else do they hold, besides settings?",
+    Misconception(
+        "tensors_missed",
+        "You miss some of the tensors behind a name: gradients, buffers, what an optimizer holds, or what nested lists "
+        "and dicts hold. `tensors_of` finds them all.",
+        {GRADIENTS: "[value]"},
+        variants=[
+            {MODULE: "list(value.state_dict().values())"},
+            {MODULE: "list(value.parameters())"},
+            {MODULE: "[]"},
+            {OPTIMIZER: "[tensor for entry in value.state.values() for tensor in entry.values()]"},
+            {OPTIMIZER: "parameters_of(value)"},
+            {OPTIMIZER: "[]"},
+            {CONTAINER: "elif isinstance(value, Mapping | list | tuple):\n        value = []"},
+            {ITEMS: "for item in value if not isinstance(item, Mapping | list | tuple) for tensor in tensors_of(item)"},
+        ],
     ),
-    Deviation("optimizer_state_forgotten", {"optimizers": "parameters"}, "the optimizer's state after its first step."),
-    Deviation("gradients_forgotten", {"gradients": "forgotten"}, "what hangs on a parameter besides its numbers."),
-    Deviation(
-        "gradients_forgotten", {"modules": "state_dict"}, "what hangs on a parameter and is not in state_dict()."
+    Misconception(
+        "nothing_freed",
+        "You return 0 for every name. If you compare with the storages of all names, a name is compared with itself, "
+        "too: leave it out of the others.",
+        {SHARE: "pass"},
     ),
-    Deviation("buffers_forgotten", {"buffers": "forgotten"}, "tensors of a module that are not parameters."),
+    Misconception(
+        "another_unit_for_bytes",
+        "You return MiB, MB or GiB. Return bytes.",
+        {SHARE: SHARE.replace("sizes[key]", "sizes[key] / 2**20")},
+        variants=[
+            {SHARE: SHARE.replace("sizes[key]", "sizes[key] / 10**6")},
+            {SHARE: SHARE.replace("sizes[key]", "sizes[key] / 2**30")},
+        ],
+    ),
+    Misconception(
+        "python_objects_measured",
+        "You measure the Python objects, which know only where their numbers are stored. "
+        "Look at the storages of their tensors.",
+        shown_by=_are_python_objects,
+    ),
+    hard_coded(namespace_cases),
+    run=_run,
+    cases=namespace_cases,
+    is_near=within(relative=ROUNDING),
+)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names that an answer has, without their bytes.
+
+    Attributes:
+        program: The program that they are from.
+        answered: The names of the answer.
+        freed: The bytes that deleting each name of the program frees.
+    """
+
+    program: str
+    answered: Sequence[str]
+    freed: Mapping[str, float]
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of the program that the answer lacks."""
+        return [name for name in self.freed if name not in self.answered]
+
+    @property
+    def unknown(self) -> list[str]:
+        """Names of the answer that the program does not have."""
+        return [name for name in self.answered if name not in self.freed]
+
+    @property
+    def listed(self) -> str:
+        """The first few of the names that are missing or unknown."""
+        names = self.unknown or self.missing
+        shown = ", ".join(f"`{name}`" for name in names[:4])
+        return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown
+
+
+NAMES = Table[Names](
+    Misconception(
+        "unknown_names",
+        "You return keys that are not names of the namespace. Return one key for each name, and no other.",
+        shown_by=lambda names: bool(names.unknown),
+        measured="bytes for {listed}",
+    ),
+    Misconception(
+        "one_name_only",
+        "You return a single name. Return the bytes of every name of the namespace.",
+        shown_by=lambda names: len(names.answered) <= 1 and bool(names.missing),
+    ),
+    Misconception(
+        "private_names_left_out",
+        "You skip the names that begin with _. A notebook keeps outputs alive under such names: count them, too.",
+        shown_by=lambda names: all(name.startswith("_") for name in names.missing) and bool(names.missing),
+    ),
+    Misconception(
+        "names_without_bytes_left_out",
+        "You leave out names whose deletion frees nothing. Return 0 for them.",
+        shown_by=lambda names: not any(names.freed[name] for name in names.missing) and bool(names.missing),
+    ),
+    Misconception(
+        "names_left_out",
+        "You leave out names of the namespace. Look at the values that your loop skips.",
+        shown_by=lambda names: bool(names.missing),
+    ),
 )
 
 
 def judge_freed_bytes(observation: Observation, seed: int) -> Verdict:
-    """Compare the bytes of every name in every namespace; the first miss is told."""
-    cases, answers, truths = namespace_cases(seed), observation.facts["settings"], true_bytes(seed)
-    for case, answer, truth in zip(cases, answers, truths, strict=True):
-        verdict = _judge_names(case, answer, truth)
+    """Compare the bytes of every name in every namespace; report the first that differs."""
+    answers: list[Bytes] = observation.facts["settings"]
+    cases, truths = namespace_cases(seed), TABLE.truths(seed)
+    for case, given, truth in zip(cases, answers, truths, strict=True):
+        names = Names(case.program, list(given), truth)
+        expected = f"bytes for each of the {len(truth)} names of {case.program}"
+        verdict = NAMES.judge(names, expected, f"no bytes for {names.listed}")
         if verdict:
             return verdict
-    for case, answer, truth in zip(cases, answers, truths, strict=True):
-        for name, right in truth.items():
-            if answer[name] != right:
-                deviation = _recognise(answers, truths, seed) or _direction(answer[name], right)
-                expected = f"{say_bytes(right)} freed by `del {name}` in {case.program}"
-                return Verdict(deviation.code, expected, say_bytes(answer[name]), deviation.look_at)
-    names = sum(len(truth) for truth in truths)
-    freeing = sum(right > 0 for truth in truths for right in truth.values())
-    measured = f"{names} names of {len(cases)} programs, to the byte; {freeing} of them free memory"
-    return Verdict(PASSED, f"the bytes of {names} names", measured)
-
-
-@cache
-def true_bytes(seed: int) -> tuple[dict[str, int], ...]:
-    """Return what deleting each name alone frees, for every case."""
-    return tuple(freed_by_names(case.make_namespace()) for case in namespace_cases(seed))
-
-
-def make_recogniser(seed: int) -> Recogniser:
-    """Return the recogniser of answers that follow other rules, all names in one row."""
-    namespaces = [case.make_namespace() for case in namespace_cases(seed)]
-
-    def yields(rules: Rules) -> list[float]:
-        held = HeldByNames(RIGHT_RULES | rules)
-        return [bytes_count for namespace in namespaces for bytes_count in held.count(namespace).values()]
-
-    return Recogniser(DEVIATIONS, yields, slack=1)
-
-
-def _judge_names(case: NamespaceCase, answer: Mapping[str, float], truth: Mapping[str, int]) -> Verdict | None:
-    """Judge which names the answer has, without their bytes."""
-    expected = f"bytes for each of the {len(truth)} names of {case.program}"
-    missing, unknown = [name for name in truth if name not in answer], [name for name in answer if name not in truth]
-    if unknown:
-        measured, look_at = f"bytes for {_list(unknown)}", "the keys of the result: they are the names of the namespace"
-        return Verdict("unknown_names", expected, measured, look_at)
-    if not missing:
-        return None
-    measured = f"no bytes for {_list(missing)}"
-    if len(answer) <= 1 < len(truth):
-        look_at = "every name is asked for, not the largest"
-        return Verdict("one_name_only", expected, measured, look_at)
-    if all(name.startswith("_") for name in missing):
-        look_at = "names that begin with _: can they keep memory alive?"
-        return Verdict("private_names_left_out", expected, measured, look_at)
-    if not any(truth[name] for name in missing):
-        return Verdict("names_without_bytes_left_out", expected, measured, "what a name that frees nothing answers: 0")
-    return Verdict("names_left_out", expected, measured, "the names that your loop skips: what do they hold?")
-
-
-def _recognise(
-    answers: Sequence[Mapping[str, float]], truths: Sequence[Mapping[str, int]], seed: int
-) -> Deviation | None:
-    flat = [answer[name] for answer, truth in zip(answers, truths, strict=True) for name in truth]
-    rights = [right for truth in truths for right in truth.values()]
-    if not any(flat):
-        return Deviation("nothing_freed", {}, "where your bytes come from: is a name compared with itself?")
-    if all(answer > 0 for answer in flat) and max(flat) < max(rights) / 10:
-        return Deviation("python_objects_measured", {}, "the size of the Python object: where are its numbers?")
-    visible = [right for truth in true_bytes(VISIBLE_SEED) for right in truth.values()]
-    if flat == visible:
-        look_at = "numbers that are right for other programs: what does your answer read from the namespace?"
-        return Deviation("visible_case_hard_coded", {}, look_at)
-    recogniser = make_recogniser(seed)
-    return (
-        other_unit(flat, rights)
-        or recogniser.recognise(flat)
-        or _all_or_nothing(flat, rights, seed)
-        or recogniser.recognise_most(flat, rights)
+    answer = TABLE.answer(seed, answers)
+    if answer.is_right:
+        count, freeing = sum(map(len, truths)), sum(freed > 0 for truth in truths for freed in truth.values())
+        measured = f"{count} names of {len(cases)} programs, to the byte; {freeing} of them free memory"
+        return Verdict(PASSED, f"the bytes of {count} names", measured)
+    name = next(name for name, right in answer.truth.items() if answer.value[name] != right)
+    return TABLE.explain(
+        answer,
+        expected=f"{format_byte_count(answer.truth[name])} freed by `del {name}` in {answer.case.program}",
+        measured=format_byte_count(answer.value[name]),
+        otherwise=f"You return too {'many' if answer.value[name] > answer.truth[name] else 'few'} bytes for `{name}`. "
+        "List the storages that it holds: each counts once, and not at all where another name holds it.",
     )
-
-
-def _all_or_nothing(flat: Sequence[float], rights: Sequence[int], seed: int) -> Deviation | None:
-    """Recognise names that are 0 as soon as they share any of their memory."""
-    held = HeldByNames(RIGHT_RULES | {"shared": "counted"})
-    reached = [count for case in namespace_cases(seed) for count in held.count(case.make_namespace()).values()]
-    zero = [0 if reach > right else right for reach, right in zip(reached, rights, strict=True)]
-    if list(flat) != zero:
-        return None
-    look_at = "a name that shares some of its memory and has some of its own: what does deleting it free?"
-    return Deviation("all_or_nothing", {}, look_at)
-
-
-def _direction(answer: float, right: int) -> Deviation:
-    """Return the advice for an answer that no known mistake explains."""
-    if answer > right:
-        look_at = "the storages that this name holds: each counts once, and not at all where another name holds it"
-        return Deviation("more_than_it_frees", {}, look_at)
-    look_at = "the storages that this name holds: which does no other name hold, and how large is each?"
-    return Deviation("less_than_it_frees", {}, look_at)
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(f"`{name}`" for name in names[:4])
-    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown

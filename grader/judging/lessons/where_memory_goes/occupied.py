@@ -1,96 +1,170 @@
-"""Verdict on what a GPU's memory is occupied by."""
+"""Judges what a GPU's memory is occupied by."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from grader.judging.lessons.where_memory_goes.other_units import other_unit
-from grader.judging.lessons.where_memory_goes.wording import say_bytes
+from grader.judging.lessons.where_memory_goes.byte_counts import format_byte_count
 from grader.judging.numbers import Mistake, failed, recognise
+from grader.judging.references import VISIBLE_SEED
 from grader.lessons.where_memory_goes.occupied import OccupiedCase, occupied_cases
 from grader.observation import Observation
-from grader.units import MIB, format_bytes
+from grader.units import GIB, KIB, MIB, format_bytes
 from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0  # of the cases that a learner has seen
 V100_CONTEXT_BYTES = 1343 * MIB
 KEYS = ("outside", "after_empty_cache", "for_new_tensors")
-
-CONTEXT = "what is in use before the first tensor: who took it?"
-CACHE = "the cache: reserved bytes that no tensor uses."
 
 MISTAKES: Mapping[str, tuple[Mistake[OccupiedCase], ...]] = {
     "outside": (
         Mistake(
             "cache_taken_for_outside",
             lambda c: c.occupied - c.allocated,
-            f"{CACHE} Does the allocator know of them?",
+            "You count the cache as outside, but the allocator reserved it and knows of it. Subtract `reserved`.",
         ),
-        Mistake("free_taken_for_outside", lambda c: c.total - c.occupied, "bytes in use are asked for, not free ones"),
-        Mistake("cache_for_outside", lambda c: c.reserved - c.allocated, CONTEXT),
         Mistake(
-            "unreserved_taken_for_outside", lambda c: c.total - c.reserved, "how much of that is in use by something?"
+            "free_taken_for_outside",
+            lambda c: c.total - c.occupied,
+            "You return the free bytes as outside. Return bytes that are in use.",
+        ),
+        Mistake(
+            "cache_for_outside",
+            lambda c: c.reserved - c.allocated,
+            "You return the cache as outside. Return what is in use and was never reserved by the allocator: the "
+            "context.",
+        ),
+        Mistake(
+            "unreserved_taken_for_outside",
+            lambda c: c.total - c.reserved,
+            "You count free bytes as outside, too. Of what is not reserved, only a part is in use.",
         ),
         Mistake(
             "context_of_the_lesson",
             lambda c: V100_CONTEXT_BYTES,
-            "1,343 MiB are of one published V100: which readings tell it for another device?",
+            "You return 1,343 MiB, the context of the published V100. Compute the context of this device from its "
+            "readings.",
         ),
-        Mistake("nothing_outside", lambda c: 0, CONTEXT),
-        Mistake("reserve_taken_for_outside", lambda c: c.reserved, "the allocator knows of what it reserved"),
-        Mistake("reserve_taken_for_outside", lambda c: c.allocated, "the allocator knows of what is in tensors"),
-        Mistake("all_in_use_taken_for_outside", lambda c: c.occupied, "how much of that did PyTorch's allocator take?"),
+        Mistake(
+            "nothing_outside",
+            lambda c: 0,
+            "You return 0 outside, but the context is in use before the first tensor. Compare `occupied` with "
+            "`reserved`.",
+        ),
+        Mistake(
+            "reserve_taken_for_outside",
+            lambda c: c.reserved,
+            "You return as outside what the allocator itself holds. Return what it does not know of.",
+        ),
+        Mistake(
+            "reserve_taken_for_outside",
+            lambda c: c.allocated,
+            "You return as outside what the allocator itself holds. Return what it does not know of.",
+        ),
+        Mistake(
+            "all_in_use_taken_for_outside",
+            lambda c: c.occupied,
+            "You return all bytes in use as outside. Subtract those that PyTorch's allocator took.",
+        ),
     ),
     "after_empty_cache": (
-        Mistake("cache_not_emptied", lambda c: c.occupied, f"{CACHE} To whom does empty_cache() give them?"),
-        Mistake("only_tensors_stay", lambda c: c.allocated, f"the driver and the context: {CONTEXT}"),
-        Mistake("tensors_freed_too", lambda c: c.occupied - c.reserved, "tensors that are in use: do they go?"),
+        Mistake(
+            "cache_not_emptied",
+            lambda c: c.occupied,
+            "You leave the cache in use, but empty_cache() gives it back to the device. Subtract it.",
+        ),
+        Mistake(
+            "only_tensors_stay",
+            lambda c: c.allocated,
+            "You let only tensors stay. The context stays in use, too: nvidia-smi shows it.",
+        ),
+        Mistake(
+            "tensors_freed_too",
+            lambda c: c.occupied - c.reserved,
+            "You free the tensors as well. empty_cache() gives back only reserved bytes that no tensor uses.",
+        ),
         Mistake(
             "tensors_freed_for_cache",
             lambda c: c.occupied - c.allocated,
-            "which bytes go: those in tensors, or those that wait for new tensors?",
+            "You free the tensors and keep the cache. empty_cache() does the opposite.",
         ),
-        Mistake("only_reserve_stays", lambda c: c.reserved, f"{CACHE} And {CONTEXT}"),
-        Mistake("bytes_given_back", lambda c: c.reserved - c.allocated, "what stays is asked for, not what goes"),
         Mistake(
-            "cache_taken_twice", lambda c: c.allocated - (c.reserved - c.allocated), "from what the cache is taken"
+            "only_reserve_stays",
+            lambda c: c.reserved,
+            "You keep the cache and drop the context. After empty_cache() it is the other way round.",
+        ),
+        Mistake(
+            "bytes_given_back",
+            lambda c: c.reserved - c.allocated,
+            "You return the bytes that empty_cache() gives back. Return those that stay in use.",
+        ),
+        Mistake(
+            "cache_taken_twice",
+            lambda c: c.allocated - (c.reserved - c.allocated),
+            "You subtract the cache from `allocated`, which does not contain it. Subtract it from `occupied`.",
         ),
     ),
     "for_new_tensors": (
-        Mistake("cache_not_used_again", lambda c: c.total - c.occupied, f"{CACHE} May a new tensor have them?"),
+        Mistake(
+            "cache_not_used_again",
+            lambda c: c.total - c.occupied,
+            "You leave out the cache. New tensors take it before the allocator asks the device for more.",
+        ),
         Mistake(
             "context_counted_as_free",
             lambda c: c.total - c.allocated,
-            f"bytes outside of the allocator: {CONTEXT}",
+            "You count the context as free. It is in use, outside of the allocator.",
         ),
         Mistake(
             "only_reserve_subtracted",
             lambda c: c.total - c.reserved,
-            f"two things: {CONTEXT} And {CACHE}",
+            "You count the context as free and the cache as taken. Both are wrong for new tensors.",
         ),
-        Mistake("only_cache_counted", lambda c: c.reserved - c.allocated, "bytes that nobody has taken yet"),
+        Mistake(
+            "only_cache_counted",
+            lambda c: c.reserved - c.allocated,
+            "You count the cache only. Add the bytes of the device that nobody has taken yet.",
+        ),
         Mistake(
             "tensors_counted_as_free",
             lambda c: c.total - c.occupied + c.reserved,
-            "reserved bytes: some of them are in tensors that you still use",
+            "You count bytes as free that are in tensors. Add only the cache to what the device has left.",
         ),
         Mistake(
             "tensors_counted_as_free",
             lambda c: c.total - c.occupied + c.allocated,
-            "allocated bytes: they are in tensors that you still use",
+            "You count bytes as free that are in tensors. Add only the cache to what the device has left.",
         ),
         Mistake(
-            "cache_subtracted", lambda c: c.total - c.occupied - c.reserved + c.allocated, f"{CACHE} Plus or minus?"
+            "cache_subtracted",
+            lambda c: c.total - c.occupied - c.reserved + c.allocated,
+            "You subtract the cache from the free bytes. Add it: new tensors can take it.",
         ),
         Mistake(
             "only_reserve_counted",
             lambda c: c.reserved,
-            "reserved bytes: which are in use, and what is not reserved yet?",
+            "You return what is reserved. Leave out what tensors use, and add what is not taken yet.",
         ),
-        Mistake("all_of_the_device", lambda c: c.total, "what is in use and stays in use"),
-        Mistake("in_use_for_new", lambda c: c.occupied - c.reserved + c.allocated, "bytes that are not in use"),
+        Mistake(
+            "all_of_the_device",
+            lambda c: c.total,
+            "You return the whole device. Subtract what is in use and stays in use.",
+        ),
+        Mistake(
+            "in_use_for_new",
+            lambda c: c.occupied - c.reserved + c.allocated,
+            "You return the bytes that stay in use. Return those that are left for new tensors.",
+        ),
     ),
 }
+UNITS = {
+    "mebibytes_for_bytes": MIB,
+    "megabytes_for_bytes": 10**6,
+    "gibibytes_for_bytes": GIB,
+    "gigabytes_for_bytes": 10**9,
+    "kibibytes_for_bytes": KIB,
+    "kilobytes_for_bytes": 10**3,
+}
+UNIT_NAMES = dict(zip(UNITS, ("MiB", "MB", "GiB", "GB", "KiB", "kB"), strict=True))
 
 
 def occupied_answer(case: OccupiedCase) -> dict[str, int]:
@@ -101,18 +175,18 @@ def occupied_answer(case: OccupiedCase) -> dict[str, int]:
 
 
 def judge_occupied_memory(observation: Observation, seed: int) -> Verdict:
-    """Compare the three quantities of every case; the first miss is told."""
+    """Compare the three quantities of every case; report the first that differs."""
     cases, answers = occupied_cases(seed), observation.facts["answers"]
     for case, answer in zip(cases, answers, strict=True):
         for key, right in occupied_answer(case).items():
             if answer[key] != right:
-                expected = f'"{key}": {say_bytes(right)} for {case.what}'
+                expected = f'"{key}": {format_byte_count(right)} for {case.what}'
                 mistake = _recognise(key, cases, answers)
                 return failed(
                     mistake,
                     expected,
-                    say_bytes(answer[key]),
-                    f'"{key}": a bar of the device, cut at the four readings',
+                    format_byte_count(answer[key]),
+                    f'You combine other readings for "{key}". Draw the device as a bar, cut at the readings.',
                 )
     answer = occupied_answer(cases[0])
     measured = ", ".join(f"{key} {format_bytes(answer[key])}" for key in KEYS)
@@ -126,9 +200,23 @@ def _recognise(
     mistake = recognise(MISTAKES[key], cases, seen, relative=1e-9)
     if mistake:
         return mistake
-    unit = other_unit(seen, [occupied_answer(case)[key] for case in cases])
+    unit = _other_unit(seen, [occupied_answer(case)[key] for case in cases])
     if unit:
-        return Mistake(unit.code, lambda c: occupied_answer(c)[key], unit.look_at)
-    look_at = "numbers that are right for other devices: which of the four readings does your answer use?"
+        look_at = f"You return {UNIT_NAMES[unit]}. Return bytes."
+        return Mistake(unit, lambda c: occupied_answer(c)[key], look_at)
+    look_at = "You return numbers that are right for other devices. Compute each from the four readings."
     written_down = Mistake[OccupiedCase]("visible_case_hard_coded", lambda c: occupied_answer(c)[key], look_at)
     return written_down if recognise((written_down,), occupied_cases(VISIBLE_SEED), seen, relative=1e-9) else None
+
+
+def _other_unit(answers: Sequence[float], rights: Sequence[float]) -> str | None:
+    """Return the unit in which all answers are right, exactly or to a whole number; None if there is none."""
+    for code, unit_bytes in UNITS.items():
+        if any(answers) and all(_is_in_unit(*pair, unit_bytes) for pair in zip(answers, rights, strict=True)):
+            return code
+    return None
+
+
+def _is_in_unit(answer: float, right: float, unit_bytes: float) -> bool:
+    units = right / unit_bytes
+    return answer in (units // 1, round(units)) or abs(answer - units) <= 1e-3 * units

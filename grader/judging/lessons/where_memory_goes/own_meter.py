@@ -1,201 +1,323 @@
-"""Verdict on a meter of the learner's own."""
+"""Judges a meter of the learner's own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from grader.judging.lessons.where_memory_goes.deviations import Deviation, Recogniser
-from grader.judging.lessons.where_memory_goes.operator_trace import Replay, trace_of
-from grader.judging.lessons.where_memory_goes.other_units import other_unit
-from grader.judging.lessons.where_memory_goes.wording import say_bytes
-from grader.lessons.where_memory_goes.own_meter import WatchedStep, watched_step_cases
-from grader.meters.allocation import AllocationMeter
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from grader.judging.lessons.where_memory_goes.byte_counts import format_byte_count
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import Answer, ReferenceTable, hard_coded
+from grader.lessons.where_memory_goes.own_meter import Step, WatchedStep, watched_step_cases
+from grader.meters.storages import tensors_in
 from grader.observation import Observation
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
+from grader.verdict import PASSED, Verdict
 
-VISIBLE_SEED = 0  # of the cases that a learner has seen
-_EXISTING_LET_GO = 7  # the place of the case that lets go what existed before
+EXISTING_LET_GO = 7  # the place of the case that lets go what existed before
+NOTHING_DIES_BEFORE_PEAK = (3, 5)  # the places of cases that need no storage to be released
 
-EXPECTED_WATCH = "one call of `step`, each of its operators seen by your Watch"
-EVERYTHING = "all results of all operators, added up: which of them are new memory, and when is it freed?"
-VIEWS = "views: two tensor objects, how many storages?"
-IN_PLACE = "an in-place operator: its result is an argument that comes back. Does it allocate?"
-PEAK = "the line that computes the peak: the most bytes that were ever held at once."
+Report = Callable[[list[Tensor], list[Tensor]], None]
 
-DEVIATIONS = (
-    Deviation(
-        "everything_added_up",
-        {"key": "nothing", "older": "counted", "released": "never"},
-        EVERYTHING,
+
+class Watch(TorchDispatchMode):
+    """Reports the tensors that went into each operator and those that came out, as the lesson's Watch does."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.report = report
+
+    def __torch_dispatch__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Run the operator and report its tensors."""
+        result = func(*args, **(kwargs or {}))
+        self.report(_with_gradients(tensors_in((args, kwargs or {}))), _with_gradients(tensors_in([result])))
+        return result
+
+
+def _with_gradients(tensors: Iterable[Tensor]) -> list[Tensor]:
+    gradients = [(tensor, tensor.grad if tensor.is_leaf else None) for tensor in tensors]
+    return [each for pair in gradients for each in pair if each is not None]
+
+
+def peak_above_entry(step: Step) -> float:
+    """Return the most bytes that a call of `step` allocates and holds at once."""
+    held: dict[int, int] = {}
+    peak = 0
+
+    def report(went_in: list[Tensor], came_out: list[Tensor]) -> None:
+        nonlocal peak
+        older = {tensor.untyped_storage()._cdata for tensor in went_in}
+        for tensor in came_out:
+            storage, key = tensor.untyped_storage(), tensor.untyped_storage()._cdata
+            if key in older or key in held:
+                continue
+            held[key] = storage.nbytes()
+            weakref.finalize(storage, held.pop, key)
+        peak = max(peak, sum(held.values()))
+
+    with Watch(report):
+        step()
+    return peak
+
+
+# The parts of the reference that misconceptions edit.
+OLDER = "older = {tensor.untyped_storage()._cdata for tensor in went_in}"
+RESULTS = "for tensor in came_out:"
+KEY = "tensor.untyped_storage(), tensor.untyped_storage()._cdata"
+IS_KNOWN = "if key in older or key in held:"
+SIZE = "storage.nbytes()"
+HELD = "held[key] = storage.nbytes()"
+RELEASE = "weakref.finalize(storage, held.pop, key)"
+PEAK = "peak = max(peak, sum(held.values()))"
+RETURNED = "return peak"
+NONE_IS_KNOWN = "key = object()\n            if False:"
+
+
+def _remembers_earlier_calls(answer: Answer) -> bool:
+    truths = answer.table.truths(answer.seed)
+    return list(answer.values) == list(accumulate(truths, max)) != truths
+
+
+def _remembers_dead_arguments(answer: Answer) -> bool:
+    return answer.wrong == [EXISTING_LET_GO] and answer.value < answer.truth
+
+
+def _outlives_storages(answer: Answer) -> bool:
+    """Return whether the meter misses new storages where others have died: how many depends on reused addresses.
+
+    The last case drops and allocates the most.
+    """
+    truths = answer.table.truths(answer.seed)
+    is_too_small = all(value <= truth for value, truth in zip(answer.values, truths, strict=True))
+    return is_too_small and len(truths) - 1 in answer.wrong and not {*NOTHING_DIES_BEFORE_PEAK} & {*answer.wrong}
+
+
+TABLE = ReferenceTable(
+    (peak_above_entry,),
+    Misconception(
+        "nothing_counted",
+        "Your counter stays 0. Look at whether your report reaches it: an assignment inside a nested function makes a "
+        "new name, unless it is declared `nonlocal`.",
+        {HELD: "held[key] = 0"},
     ),
-    Deviation(
+    Misconception(
         "everything_added_up",
-        {"key": "nothing", "older": "counted", "released": "never", "size": "tensor"},
-        EVERYTHING,
+        "You add up all results of all operators. Count those that are new storages, and subtract each when it is "
+        "freed.",
+        {IS_KNOWN: NONE_IS_KNOWN, RELEASE: "pass"},
+        variants=[{IS_KNOWN: NONE_IS_KNOWN, RELEASE: "pass", HELD: "held[key] = tensor.nbytes"}],
     ),
-    Deviation("nothing_released", {"released": "never"}, "when a storage dies: who tells your meter?"),
-    Deviation(
+    Misconception(
+        "nothing_released",
+        "You never subtract a storage that is freed, or you hold it yourself, so it is never freed. "
+        "Let weakref.finalize tell your meter.",
+        {RELEASE: "report.__dict__.setdefault('kept', []).append(storage)"},
+    ),
+    Misconception(
         "released_with_tensor",
-        {"released": "tensor"},
-        "the object that you watch die: a storage outlives the tensor where another tensor shares it.",
+        "You stop counting when a tensor object dies, but another tensor may still use its storage. "
+        "Watch the storage die.",
+        {RELEASE: "weakref.finalize(tensor, held.pop, key, None)"},
     ),
-    Deviation(
-        "released_more_than_once",
-        {"announced": "every"},
-        "a storage that comes back as a view or in place: how often do you ask to hear of its end?",
+    Misconception(
+        "every_result_counted",
+        "You count every result as new memory. A view and an in-place operator return a storage that exists already.",
+        {IS_KNOWN: NONE_IS_KNOWN},
     ),
-    Deviation("every_result_counted", {"key": "nothing", "older": "counted"}, IN_PLACE),
-    Deviation(
+    Misconception(
         "existing_storages_counted",
-        {"older": "counted"},
-        "storages that existed before the call: how do you tell that an operator did not allocate its result?",
+        "You count storages that existed before the call when an operator returns them. "
+        "What went into an operator was not allocated by it.",
+        {OLDER: "older = set()"},
     ),
-    Deviation(
-        "arguments_counted", {"older": "added"}, "what goes into an operator: was it allocated in this call of step?"
+    Misconception(
+        "arguments_counted",
+        "You count what goes into an operator, too. Count results only: arguments existed before or are counted "
+        "already.",
+        {OLDER: "older = set()", RESULTS: "for tensor in [*went_in, *came_out]:"},
     ),
-    Deviation("views_counted", {"key": "tensor"}, VIEWS),
-    Deviation("views_counted", {"key": "tensor", "released": "tensor"}, VIEWS),
-    Deviation(
+    Misconception(
+        "views_counted",
+        "You compare tensor objects, so you count a view as new memory. Compare their storages.",
+        {
+            OLDER: "older = {id(tensor) for tensor in went_in}",
+            KEY: "tensor.untyped_storage(), id(tensor)",
+            RELEASE: "weakref.finalize(tensor, held.pop, key)",
+        },
+        variants=[
+            {
+                OLDER: "older = {id(tensor) for tensor in went_in}",
+                KEY: "tensor, id(tensor)",
+                HELD: "held[key] = tensor.nbytes",
+            },
+        ],
+    ),
+    Misconception(
         "views_at_an_offset_counted",
-        {"key": "address"},
-        "the address that you compare: a view may begin in the middle of its storage.",
+        "You compare `tensor.data_ptr()`, which differs for a view that begins inside its storage. "
+        "Compare `untyped_storage()._cdata`.",
+        {
+            OLDER: "older = {tensor.data_ptr() for tensor in went_in}",
+            KEY: "tensor.untyped_storage(), tensor.data_ptr()",
+        },
     ),
-    Deviation("elements_for_bytes", {"size": "elements"}, "bytes of one element: are all elements of one size?"),
-    Deviation(
+    Misconception(
+        "elements_for_bytes",
+        "You count elements. Return bytes: an element may take 1, 2, 4 or 8 of them.",
+        {HELD: "held[key] = tensor.numel()"},
+    ),
+    Misconception(
         "tensor_size_for_storage",
-        {"size": "tensor"},
-        "a tensor with gaps between its rows: memory is allocated for the storage.",
+        "You count the bytes of the tensor's elements. A storage with gaps between the rows takes more: "
+        "count `storage.nbytes()`.",
+        {HELD: "held[key] = tensor.nbytes"},
     ),
-    Deviation("first_result_only", {"results": "first"}, "operators that return several tensors."),
-    Deviation("held_at_the_end", {"read": "end"}, PEAK),
-    Deviation("held_at_the_end", {"read": "last"}, PEAK),
-    Deviation(
+    Misconception(
+        "first_result_only",
+        "You count the first result of an operator only. Operators such as sort and max return several tensors.",
+        {RESULTS: "for tensor in came_out[:1]:"},
+    ),
+    Misconception(
+        "held_at_the_end",
+        "You return what is held at the end. Return the most that was held at any moment.",
+        {RETURNED: "return sum(held.values())"},
+        variants=[{PEAK: "peak = sum(held.values())"}],
+    ),
+    Misconception(
         "read_before_counting",
-        {"read": "before"},
-        "the order in your report: is the newest result counted when you look for the peak?",
+        "You look for the peak before you count the newest result. Exchange the order in your report.",
+        {OLDER: f"{PEAK}\n        {OLDER}", PEAK: "pass"},
     ),
-    Deviation("largest_result_only", {"read": "largest"}, "results that are alive at the same time."),
-    Deviation(
+    Misconception(
+        "largest_result_only",
+        "You return the largest single result. Add up all results that are held at the same time.",
+        {PEAK: "peak = max(peak, *held.values(), 0)"},
+    ),
+    Misconception(
         "one_operator_only",
-        {"read": "operator"},
-        "results that stay alive after their operator, and arguments that existed before the call.",
+        "You return the largest sum of one operator's arguments and results. Results of earlier operators may still "
+        "be held, and arguments that existed before the call do not count.",
+        {PEAK: "peak = max(peak, sum(tensor.untyped_storage().nbytes() for tensor in [*went_in, *came_out]))"},
+    ),
+    Misconception(
+        "another_unit_for_bytes",
+        "You return MiB, MB or GiB. Return bytes.",
+        {RETURNED: "return peak / 2**20"},
+        variants=[{RETURNED: "return peak / 10**6"}, {RETURNED: "return peak / 2**30"}],
+    ),
+    hard_coded(watched_step_cases),
+    Misconception(
+        "earlier_calls_remembered",
+        "You keep the peak of earlier calls. Let each call of your meter begin with nothing.",
+        shown_by=_remembers_earlier_calls,
+    ),
+    Misconception(
+        "dead_arguments_remembered",
+        "You remember the keys of storages that existed before the call, also after they have died. "
+        "A new storage may get such a key: ask about the arguments of the current operator only.",
+        shown_by=_remembers_dead_arguments,
+    ),
+    Misconception(
+        "keys_outlive_storages",
+        "You miss new storages after others have died. A new storage may get the key of a dead one: forget a key when "
+        "its storage dies.",
+        shown_by=_outlives_storages,
+    ),
+    run=lambda measure, case: measure(case.make_step()),
+    cases=watched_step_cases,
+)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """Who watched one step.
+
+    Attributes:
+        facts: What was recorded.
+        is_peak_right: Whether the peak is right.
+    """
+
+    facts: Mapping[str, Any]
+    is_peak_right: bool
+
+    @property
+    def calls(self) -> int:
+        """How often the step was called."""
+        return int(self.facts["calls"])
+
+    @property
+    def library(self) -> str:
+        """A meter of a library that watched the step, or nothing."""
+        return next((name for name in self.facts["watchers"] if name.startswith(("grader.", "torch."))), "")
+
+
+WATCHED = Table[Watched](
+    Misconception(
+        "step_not_called",
+        "You never call `step`. Call it with brackets, within the Watch.",
+        shown_by=lambda watched: not watched.calls,
+        measured="no call of `step`",
+    ),
+    Misconception(
+        "library_meter_used",
+        "You let a finished meter measure the step. Write your own with Watch and weakref.finalize.",
+        shown_by=lambda watched: bool(watched.library),
+        measured="the meter {library}",
+    ),
+    Misconception(
+        "profiler_used",
+        "You let torch.profiler measure the step. Write a meter of your own with Watch and weakref.finalize.",
+        shown_by=lambda watched: bool(watched.facts["is_profiled"]),
+        measured="torch.profiler",
+    ),
+    Misconception(
+        "operators_not_watched",
+        "You call `step` without a Watch around it. Call it in the block of `with Watch(report):`.",
+        shown_by=lambda watched: not watched.facts["watchers"],
+        measured="a call of `step` outside of any Watch",
+    ),
+    Misconception(
+        "watch_left_on",
+        "You enter a Watch and never leave it. Use `with`, which ends it after an error, too.",
+        shown_by=lambda watched: bool(watched.facts["is_left_on"]),
+        expected="no Watch after your function",
+        measured="a Watch that still runs",
+    ),
+    Misconception(
+        "step_called_again",
+        "You call `step` {calls} times, and a later call finds what the first one left behind. Call it once.",
+        shown_by=lambda watched: watched.calls > 1 and not watched.is_peak_right,
+        measured="{calls} calls of `step`",
     ),
 )
 
 
-@cache
-def true_peaks(seed: int) -> tuple[int, ...]:
-    """Return the peak above entry of every case, measured."""
-    peaks = []
-    for case in watched_step_cases(seed):
-        step, meter = case.make_step(), AllocationMeter()
-        with meter:
-            step()
-        peaks.append(meter.peak_bytes)
-    return tuple(peaks)
-
-
-def make_recogniser(seed: int) -> Recogniser:
-    """Return the recogniser of meters with other rules."""
-    traces = [trace_of(case.make_step()) for case in watched_step_cases(seed)]
-    return Recogniser(DEVIATIONS, lambda rules: [Replay(rules).read(events) for events in traces])
-
-
 def judge_own_meter(observation: Observation, seed: int) -> Verdict:
     """Judge that the learner's meter watched each step, and that its peaks are right to the byte."""
-    settings, cases, truths = observation.facts["settings"], watched_step_cases(seed), true_peaks(seed)
-    for facts in settings:
-        verdict = _judge_watch(facts)
+    settings = observation.facts["settings"]
+    answer = TABLE.answer(seed, [facts["peak_bytes"] for facts in settings])
+    for index, facts in enumerate(settings):
+        watched = Watched(facts, index not in answer.wrong)
+        verdict = WATCHED.judge(watched, "one call of `step`, each of its operators seen by your Watch")
         if verdict:
             return verdict
-    answers = [facts["peak_bytes"] for facts in settings]
-    for case, answer, truth in zip(cases, answers, truths, strict=True):
-        if answer != truth:
-            calls = max(facts["calls"] for facts in settings)
-            deviation = _recognise(answers, truths, seed) or _otherwise(answers, truths, calls)
-            expected = f"{say_bytes(truth)} for {_describe(case)}"
-            return Verdict(deviation.code, expected, say_bytes(answer), deviation.look_at)
-    measured = f"{len(cases)} peaks, equal to the course's meter to the byte; the largest is {say_bytes(max(truths))}"
-    return Verdict(PASSED, f"{len(cases)} peaks to the byte", measured)
-
-
-def _judge_watch(facts: Mapping[str, Any]) -> Verdict | None:
-    """Say what else than the learner's own mode measured the step, if anything did."""
-    if not facts["calls"]:
-        return Verdict("step_not_called", EXPECTED_WATCH, "no call of `step`", "where your function calls `step`")
-    libraries = [name for name in facts["watchers"] if name.startswith(("grader.", "torch."))]
-    if libraries:
-        measured, look_at = f"the meter {libraries[0]}", "the task: your own meter, on Watch and weak references"
-        return Verdict("library_meter_used", EXPECTED_WATCH, measured, look_at)
-    if facts["is_profiled"]:
-        look_at = "the task: your own meter, on Watch and weak references"
-        return Verdict("profiler_used", EXPECTED_WATCH, "torch.profiler", look_at)
-    if not facts["watchers"]:
-        measured = "a call of `step` outside of any Watch"
-        look_at = "`with Watch(report):` sees the operators of the calls within its block"
-        return Verdict("operators_not_watched", EXPECTED_WATCH, measured, look_at)
-    if facts["is_left_on"]:
-        look_at = "`with`: it ends a Watch, also after an error"
-        return Verdict("watch_left_on", "no Watch after your function", "a Watch that still runs", look_at)
-    return None
-
-
-def _recognise(answers: list[float], truths: Sequence[int], seed: int) -> Deviation | None:
-    recogniser = make_recogniser(seed)
-    return (
-        _known_pattern(answers, truths)
-        or recogniser.recognise(answers)
-        or _loose_pattern(answers, truths)
-        or recogniser.recognise_most(answers, truths)
+    if answer.is_right:
+        largest = format_byte_count(max(answer.values))
+        measured = f"{len(settings)} peaks, equal to the course's meter to the byte; the largest is {largest}"
+        return Verdict(PASSED, f"{len(settings)} peaks to the byte", measured)
+    case: WatchedStep = answer.case
+    right = len(settings) - len(answer.wrong)
+    return TABLE.explain(
+        answer,
+        expected=f"{format_byte_count(answer.truth)} for {case.what} ({case.rows} rows, {case.width} features)",
+        measured=f"{format_byte_count(answer.value)}; {right} of {len(settings)} steps are right",
+        otherwise="You count other storages than those that are alive. "
+        "List by hand what is alive after each operator of this step.",
     )
-
-
-def _known_pattern(answers: Sequence[float], truths: Sequence[int]) -> Deviation | None:
-    """Recognise answers that follow from the right peaks, and not from other rules of counting."""
-    if not any(answers):
-        look_at = "the counter stays 0: does the function that Watch calls reach it, and keep what it adds?"
-        return Deviation("nothing_counted", {}, look_at)
-    if list(answers) == list(accumulate(truths, max)):
-        look_at = "what your meter remembers of the last call: each call of it begins with nothing"
-        return Deviation("earlier_calls_remembered", {}, look_at)
-    wrong = [index for index, truth in enumerate(truths) if answers[index] != truth]
-    if wrong == [_EXISTING_LET_GO] and answers[wrong[0]] < truths[wrong[0]]:
-        look_at = "a storage that existed before the call and dies in it: its key may come back. What do you remember?"
-        return Deviation("dead_arguments_remembered", {}, look_at)
-    if list(answers) == list(true_peaks(VISIBLE_SEED)):
-        look_at = "numbers that are right for other steps: what does your meter see of this one?"
-        return Deviation("visible_case_hard_coded", {}, look_at)
-    return other_unit(answers, truths)
-
-
-def _loose_pattern(answers: list[float], truths: Sequence[int]) -> Deviation | None:
-    """Recognise a meter that takes new storages for dead ones: how many depends on the addresses that are used again.
-
-    The last case drops and allocates the most. The fourth and the sixth drop nothing before their peaks.
-    """
-    is_too_small = all(answer <= truth for answer, truth in zip(answers, truths, strict=True))
-    if is_too_small and answers[-1] < truths[-1] and answers[3:6:2] == list(truths[3:6:2]):
-        look_at = "the key by which you know a storage: after it dies, a new storage may get the same key"
-        return Deviation("keys_outlive_storages", {}, look_at)
-    return None
-
-
-def _otherwise(answers: Sequence[float], truths: Sequence[int], calls: int) -> Deviation:
-    if calls > 1:
-        look_at = "how often your function calls `step`: a second call finds what the first has left"
-        return Deviation("step_called_again", {}, look_at)
-    right = sum(answer == truth > 0 for answer, truth in zip(answers, truths, strict=True))
-    if right and all(answer >= truth for answer, truth in zip(answers, truths, strict=True)):
-        look_at = "storages that have died: who tells your meter, and does it still count them?"
-        return Deviation("more_than_is_held", {}, look_at)
-    if right:
-        look_at = f"your meter is right for {right} other steps: what does this one do that they do not?"
-        return Deviation("wrong_for_some_steps", {}, look_at)
-    return Deviation(UNRECOGNISED, {}, "one step by hand: which storages are alive after each of its operators?")
-
-
-def _describe(case: WatchedStep) -> str:
-    return f"{case.what} ({case.rows} rows, {case.width} features)"

@@ -23,7 +23,7 @@ from grader.judging.lessons.where_memory_goes.step_sizes import (
 from grader.lessons.where_memory_goes.step_peak import ChainStep
 
 _SIZES = ("model", "counters", "blocks", "input", "activations", "hidden_rows", "weight", "width", "hidden", "number")
-_MOST_CHANGES, _MOST_CHANGES_BESIDE_WRONG_SIZES = 3, 1
+_MOST_CHANGES, _MOST_CHANGES_WITH_WRONG_SIZES = 3, 1
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Form:
     Attributes:
         code: The misconception; empty for the right form, the larger of the two.
         says: What is returned, in words.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis, and where to look.
         kind: "larger", "smaller", "sum", "mean", "backward" or "update".
-        added: What is in the sum besides.
+        added: What else is in the sum.
     """
 
     code: str
@@ -76,7 +76,8 @@ RIGHT_FORM = Form("", "", "", "larger", {})
 _ALL_ADDED = (
     "all_kinds_added",
     "all kinds of memory in one sum",
-    "gradients and activations: is there a moment when all of both are alive?",
+    "You add up all kinds of memory, but all gradients and all activations are never held at the same moment. "
+    "Compute both moments and take the larger.",
 )
 _NO_BUFFERS = {"hidden_rows": -1, "weight": -1, "width": -1, "number": -2}
 _UPDATE_BUFFERS = {"weight": 2, "hidden": 1}
@@ -84,25 +85,43 @@ FORMS: tuple[Form, ...] = (  # the likelier first
     Form(
         "update_forgotten",
         "the moment when backward begins, alone",
-        "a small batch: what is held during the update?",
+        "You compute only the moment when backward begins. With a small batch, the update holds more.",
         "backward",
         {},
     ),
-    Form("backward_forgotten", "the update alone", "a large batch: what is held when backward begins?", "update", {}),
+    Form(
+        "backward_forgotten",
+        "the update alone",
+        "You compute only the update. With a large batch, more is held when backward begins.",
+        "update",
+        {},
+    ),
     RIGHT_FORM,
     Form(*_ALL_ADDED, "backward", {"model": 1}),
     Form(*_ALL_ADDED, "backward", {"model": 1, **_UPDATE_BUFFERS}),
     Form(*_ALL_ADDED, "update", {"activations": 1}),
     Form(*_ALL_ADDED, "backward", {"model": 1, **_NO_BUFFERS}),
-    Form("smaller_moment", "the smaller of the two moments", "a peak is the largest of all moments", "smaller", {}),
+    Form(
+        "smaller_moment",
+        "the smaller of the two moments",
+        "You return the smaller of the two moments. The peak is the larger one.",
+        "smaller",
+        {},
+    ),
     Form(
         "moments_added",
         "the two moments added",
-        "the two moments follow each other: is their sum ever held?",
+        "You add the two moments, but they follow each other. Take the larger one.",
         "sum",
         {},
     ),
-    Form("mean_of_moments", "the mean of the two moments", "a peak is the largest of all moments", "mean", {}),
+    Form(
+        "mean_of_moments",
+        "the mean of the two moments",
+        "You return the mean of the two moments. The peak is the larger one of them.",
+        "mean",
+        {},
+    ),
 )
 
 
@@ -114,7 +133,7 @@ def explain(cases: Sequence[ChainStep], answers: Sequence[float]) -> Explanation
 
 def _explanations(cases: Sequence[ChainStep], answers: Tensor) -> Iterator[Explanation]:
     for other_sizes in (RIGHT, *WRONG_SIZES):
-        combined = _combined_changes(_MOST_CHANGES_BESIDE_WRONG_SIZES if other_sizes.code else _MOST_CHANGES)
+        combined = _combined_changes(_MOST_CHANGES_WITH_WRONG_SIZES if other_sizes.code else _MOST_CHANGES)
         sizes = _exact([[other_sizes.sizes(case)[name] for case in cases] for name in _SIZES])
         backward = (_counts(BACKWARD) + combined.backward) @ sizes  # [combinations, cases]
         update = (_counts(UPDATE) + combined.update) @ sizes

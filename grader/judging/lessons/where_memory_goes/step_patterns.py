@@ -7,37 +7,44 @@ from collections.abc import Sequence
 from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
 from grader.judging.lessons.where_memory_goes.step_truth import true_peak
 from grader.judging.numbers import Mistake, recognise
+from grader.judging.references import VISIBLE_SEED
 from grader.lessons.where_memory_goes.step_peak import ChainStep, step_cases
 from grader.units import MIB
 
-VISIBLE_SEED = 0  # of the cases that a learner has seen
 MEGABYTE = 10**6
 ROUNDING = 1e-6  # of an answer that went through another unit
 
 Pattern = tuple[str, str, str]  # code, what was found, where to look
 
-BYTES = "the unit: bytes are asked for, and one float32 number has four"
+BYTES = "You return numbers, not bytes. A float32 number takes 4."
 UNITS: tuple[Mistake[ChainStep], ...] = (
     Mistake("elements_for_bytes", lambda c: true_peak(c) / 4, BYTES),
-    Mistake("eight_bytes_for_a_number", lambda c: true_peak(c) * 2, "how many bytes one float32 number takes"),
-    Mistake("two_bytes_for_a_number", lambda c: true_peak(c) / 2, "how many bytes one float32 number takes"),
-    Mistake("bits_for_bytes", lambda c: true_peak(c) * 8, BYTES),
-    Mistake("kibibytes_for_bytes", lambda c: true_peak(c) / 2**10, BYTES),
-    Mistake("mebibytes_for_bytes", lambda c: true_peak(c) / MIB, BYTES),
-    Mistake("megabytes_for_bytes", lambda c: true_peak(c) / MEGABYTE, BYTES),
+    Mistake(
+        "eight_bytes_for_a_number",
+        lambda c: true_peak(c) * 2,
+        "You count 8 bytes for each number. A float32 number takes 4.",
+    ),
+    Mistake(
+        "two_bytes_for_a_number",
+        lambda c: true_peak(c) / 2,
+        "You count 2 bytes for each number. These are float32 numbers, which take 4.",
+    ),
+    Mistake("bits_for_bytes", lambda c: true_peak(c) * 8, ("You return bits. Return bytes, of 8 bits each.")),
+    Mistake("kibibytes_for_bytes", lambda c: true_peak(c) / 2**10, ("You return KiB. Return bytes.")),
+    Mistake("mebibytes_for_bytes", lambda c: true_peak(c) / MIB, ("You return MiB. Return bytes.")),
+    Mistake("megabytes_for_bytes", lambda c: true_peak(c) / MEGABYTE, ("You return MB. Return bytes.")),
     Mistake(
         "megabytes_taken_for_mebibytes",
         lambda c: true_peak(c) / MEGABYTE * MIB,
-        "a factor of 1.049: is your MB 10**6 bytes, and your MiB 2**20?",
+        "You divide by 10**6 and multiply by 2**20, so you are off by a factor of 1.049. One MiB is 2**20 bytes.",
     ),
     Mistake(
         "mebibytes_taken_for_megabytes",
         lambda c: true_peak(c) / MIB * MEGABYTE,
-        "a factor of 0.954: is your MiB 2**20 bytes, and your MB 10**6?",
+        "You divide by 2**20 and multiply by 10**6, so you are off by a factor of 0.954. One MB is 10**6 bytes.",
     ),
 )
 _ROUNDED_UNITS = tuple(unit for unit in UNITS if unit.code in ("mebibytes_for_bytes", "megabytes_for_bytes"))
-_WRITTEN_DOWN = "numbers that are right for other chains: which arguments does your answer use?"
 
 
 def find_unit(cases: Sequence[ChainStep], answers: Sequence[float]) -> Pattern | None:
@@ -47,27 +54,39 @@ def find_unit(cases: Sequence[ChainStep], answers: Sequence[float]) -> Pattern |
 
 
 def find_pattern(cases: Sequence[ChainStep], answers: Sequence[float]) -> Pattern | None:
-    """Return what the answers have in common, if it tells something."""
+    """Return a pattern that the answers have in common, if there is one."""
     hits = [answer == true_peak(case) for case, answer in zip(cases, answers, strict=True)]
     if list(answers) == [true_peak(case) for case in step_cases(VISIBLE_SEED)]:
-        return "visible_case_hard_coded", "", _WRITTEN_DOWN
+        look_at = "You return peaks that are right for other chains. Compute each from the four arguments."
+        return "visible_case_hard_coded", "", look_at
     if len(set(answers)) == 1:
-        return "one_number_for_all", f"the same number for all {len(cases)} chains", _WRITTEN_DOWN
+        look_at = "You return the same number for all chains. Use the four arguments."
+        return "one_number_for_all", f"the same number for all {len(cases)} chains", look_at
     if all(abs(answer) < MIB for answer in answers):
-        return "another_unit", "too few for bytes: these chains hold millions", BYTES
+        look_at = "Your numbers are too small for bytes, of which these chains hold millions. Look at the unit."
+        return "another_unit", "too few for bytes", look_at
     moments = [{bytes_of(BACKWARD, case), bytes_of(UPDATE, case)} for case in cases]
     if all(answer in both for answer, both in zip(answers, moments, strict=True)):
-        return "other_moment_chosen", "one of the two moments, and not the larger", "how your answer picks the moment"
+        look_at = "You compute both moments, but choose the wrong one. Return the larger."
+        return "other_moment_chosen", "one of the two moments, and not the larger", look_at
     if hits == [case.blocks == 1 for case in cases]:
-        return "blocks_misapplied", "", "one block is right and several are not: what is multiplied by `blocks`?"
+        return (
+            "blocks_misapplied",
+            "",
+            "Your answer is right for one block and wrong for several. Look at what you multiply by `blocks`.",
+        )
     if hits == [case.hidden == 4 * case.width for case in cases]:
         return (
             "shape_of_the_lesson",
             "",
-            "hidden = 4 x width is right and another shape is not: where is `hidden` missing?",
+            "Your answer is right for hidden = 4 * width only. Look for a place where `hidden` is missing.",
         )
     if all(abs(answer / true_peak(case) - 1) < 1e-3 for case, answer in zip(cases, answers, strict=True)):
-        return "nearly_right", "within 0.1 % everywhere", "the smallest of the pieces; and is anything rounded?"
+        return (
+            "nearly_right",
+            "within 0.1 % everywhere",
+            "You miss or round something small. Look at the smallest of the pieces.",
+        )
     return None
 
 

@@ -55,7 +55,7 @@ class OtherSizes:
     Attributes:
         code: The misconception.
         says: What is computed, in words.
-        look_at: What the learner is told to look at.
+        look_at: The diagnosis, and where to look.
         sizes: The sizes of a case.
     """
 
@@ -67,18 +67,12 @@ class OtherSizes:
 
 RIGHT = OtherSizes("", "", "", sizes_of)
 
-_PARAMETERS = "the parameters of one block: two weights and two biases, of which shapes?"
-_KEPT = "the activations of a block: what do its three layers keep?"
-_ALL_BLOCKS = "`blocks`: which of your sizes are for one block, which for all?"
-_BATCH = "`batch`: which of your sizes grow with it?"
-_ARGUMENTS = "numbers of the lesson's chain in your formula: which argument does each stand for?"
+_ONE_BIAS = "You count one bias for each block. It has two, of `h` and of `w` numbers."
+_FOUR_WIDTHS = "You take `hidden` to be four times `width`, as in the lesson's chain. Use the argument `hidden`."
 
 
-_SHAPE = "a chain whose hidden is not four times its width"
-
-
-def _model(code: str, says: str, of_block: Callable[[ChainStep], int]) -> OtherSizes:
-    return OtherSizes(code, says, _PARAMETERS, lambda c: sizes_of(c) | {"model": c.blocks * of_block(c)})
+def _model(code: str, says: str, look_at: str, of_block: Callable[[ChainStep], int]) -> OtherSizes:
+    return OtherSizes(code, says, look_at, lambda c: sizes_of(c) | {"model": c.blocks * of_block(c)})
 
 
 def _activations(code: str, says: str, look_at: str, elements: Callable[[ChainStep], float]) -> OtherSizes:
@@ -95,95 +89,125 @@ def _for_every_block(c: ChainStep) -> Sizes:
 
 
 WRONG_SIZES: tuple[OtherSizes, ...] = (
-    _model("biases_forgotten", "without the biases", lambda c: 2 * c.width * c.hidden),
-    _model("one_bias_forgotten", "with one bias of a block", lambda c: 2 * c.width * c.hidden + c.hidden),
-    _model("one_bias_forgotten", "with one bias of a block", lambda c: 2 * c.width * c.hidden + c.width),
-    _model("one_weight_forgotten", "with one weight of a block", lambda c: c.width * c.hidden + c.width + c.hidden),
+    _model(
+        "biases_forgotten",
+        "without the biases",
+        "You leave out the biases. A block has one of `h` and one of `w` numbers.",
+        lambda c: 2 * c.width * c.hidden,
+    ),
+    _model("one_bias_forgotten", "with one bias of a block", _ONE_BIAS, lambda c: 2 * c.width * c.hidden + c.hidden),
+    _model("one_bias_forgotten", "with one bias of a block", _ONE_BIAS, lambda c: 2 * c.width * c.hidden + c.width),
+    _model(
+        "one_weight_forgotten",
+        "with one weight of a block",
+        "You count one weight for each block. It has two, of `w * h` numbers each.",
+        lambda c: c.width * c.hidden + c.width + c.hidden,
+    ),
     OtherSizes(
         "parameters_of_one_block",
         "with the parameters of one block",
-        _ALL_BLOCKS,
+        "You count the parameters of one block. Multiply them by `blocks`.",
         lambda c: sizes_of(c) | {"model": sizes_of(c)["model"] / c.blocks},
     ),
     _activations(
         "gelu_input_forgotten",
         "with one tensor [batch, hidden] for a block",
-        "what GELU needs for its slope, and what the next layer needs",
+        "You count one tensor [batch, hidden] for each block. GELU keeps its input for its slope, and "
+        "the next layer keeps GELU's output.",
         lambda c: c.blocks * c.batch * (c.hidden + c.width),
     ),
     _activations(
         "block_outputs_forgotten",
         "with only the tensors [batch, hidden] of a block",
-        _KEPT,
+        "You leave out the outputs of the blocks, `batch * w` numbers each.",
         lambda c: c.blocks * c.batch * 2 * c.hidden,
     ),
     _activations(
-        "block_outputs_only", "with only the output of a block", _KEPT, lambda c: c.blocks * c.batch * c.width
+        "block_outputs_only",
+        "with only the output of a block",
+        "You count only the outputs of the blocks. Count the two tensors [batch, hidden] in each block as well.",
+        lambda c: c.blocks * c.batch * c.width,
     ),
     _activations(
         "block_inputs_counted_too",
         "with input and output of every block",
-        "a block's input: is it another tensor than the output of the block before?",
+        "You count a block's input and its output. The input is the output of the block before, which is "
+        "counted already.",
         lambda c: c.blocks * c.batch * 2 * (c.hidden + c.width),
     ),
     _activations(
         "activations_of_one_block",
         "with the activations of one block",
-        _ALL_BLOCKS,
+        "You count the activations of one block. Multiply them by `blocks`.",
         lambda c: c.batch * (2 * c.hidden + c.width),
     ),
     _activations(
         "activations_of_one_row",
         "with the activations of one row",
-        _BATCH,
+        "You count the activations of one row. Multiply them by `batch`.",
         lambda c: c.blocks * (2 * c.hidden + c.width),
     ),
     _activations(
         "activations_in_elements",
         "with activations of one byte a number",
-        "the factor of four bytes: for which pieces does it stand?",
+        "You count one byte for each number of the activations. A float32 number takes 4.",
         lambda c: c.blocks * c.batch * (2 * c.hidden + c.width) / FLOAT32_BYTES,
     ),
     _activations(
         "blocks_miscounted",
         "with the activations of one block less",
-        _ALL_BLOCKS,
+        "You count the activations of one block too many or too few. Each of the `blocks` blocks keeps three tensors.",
         lambda c: (c.blocks - 1) * c.batch * (2 * c.hidden + c.width),
     ),
     _activations(
         "blocks_miscounted",
         "with the activations of one block more",
-        _ALL_BLOCKS,
+        "You count the activations of one block too many or too few. Each of the `blocks` blocks keeps three tensors.",
         lambda c: (c.blocks + 1) * c.batch * (2 * c.hidden + c.width),
     ),
-    OtherSizes("buffers_for_every_block", "with the buffers of all blocks", _ALL_BLOCKS, _for_every_block),
+    OtherSizes(
+        "buffers_for_every_block",
+        "with the buffers of all blocks",
+        "You count the buffers of every block. They are those of one layer only.",
+        _for_every_block,
+    ),
     _argument(
         "hidden_taken_for_four_widths",
         "with hidden = 4 x width",
-        _SHAPE,
+        _FOUR_WIDTHS,
         lambda c: replace(c, hidden=4 * c.width),
     ),
     _activations(
         "hidden_taken_for_four_widths",
         "with activations of 9 x width",
-        _SHAPE,
+        _FOUR_WIDTHS,
         lambda c: c.blocks * c.batch * 9 * c.width,
     ),
-    _model("hidden_taken_for_four_widths", "with weights of 4 x width", lambda c: 8 * c.width**2 + 5 * c.width),
+    _model(
+        "hidden_taken_for_four_widths",
+        "with weights of 4 x width",
+        _FOUR_WIDTHS,
+        lambda c: 8 * c.width**2 + 5 * c.width,
+    ),
     _argument(
         "width_and_hidden_swapped",
         "with width and hidden swapped",
-        "`width` and `hidden`: which of them has the batch's input?",
+        "You exchange `width` and `hidden`. The input of the chain has `width` features.",
         lambda c: replace(c, width=c.hidden, hidden=c.width),
     ),
     _argument(
         "batch_and_blocks_swapped",
         "with batch and blocks swapped",
-        "the order of the parameters: blocks, width, hidden, batch",
+        "You exchange `batch` and `blocks`. The order of the parameters is blocks, width, hidden, batch.",
         lambda c: replace(c, batch=c.blocks, blocks=c.batch),
     ),
     *(
-        _argument(f"{name}_of_the_lesson", f"with {name} = {value:,}", _ARGUMENTS, partial_replace)
+        _argument(
+            f"{name}_of_the_lesson",
+            f"with {name} = {value:,}",
+            f"You compute with {name} = {value}, as in the lesson's chain. Use the argument `{name}`.",
+            partial_replace,
+        )
         for name, value, partial_replace in (
             ("blocks", 16, lambda c: replace(c, blocks=16)),
             ("width", 256, lambda c: replace(c, width=256)),

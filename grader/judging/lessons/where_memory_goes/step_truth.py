@@ -1,4 +1,4 @@
-"""The true peaks of the chains."""
+"""Forecasts the true peaks of the chains."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ def _forecast(case: ChainStep) -> PeakMemory:
 
 
 def true_peak(case: ChainStep) -> int:
-    """Return the peak in bytes, as the meter has it on the CPU."""
+    """Return the peak in bytes, as the meter measures it on the CPU."""
     return _forecast(case).peak_bytes
 
 
 def peak_is_in_update(case: ChainStep) -> bool:
-    """Whether the peak lies in the update, and not in backward."""
+    """Return whether the peak is in the update, and not in backward."""
     sample = _forecast(case).peak_sample
     return sample is not None and sample.phase == "optimizer"

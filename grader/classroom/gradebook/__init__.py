@@ -1,0 +1,1 @@
+"""Fill and read nbgrader's gradebook, with the steps that nbgrader's converters run."""

@@ -1,0 +1,1 @@
+"""Judge what a run emitted, outside the kernel."""

@@ -1,0 +1,65 @@
+"""Compare the peaks that a check claims with the growth of the kernel, as seen from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from grader.units import MIB, format_bytes
+
+LEAST_SLACK_BYTES = 4 * MIB  # what Python itself allocates during a step
+SLACK = 0.1
+NOT_VERIFIED = "its peak memory was not verified from outside"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a check says of one measured call.
+
+    Attributes:
+        above_entry_bytes: Its peak, less what was held when it began.
+        device: "cpu" or "cuda".
+    """
+
+    above_entry_bytes: int
+    device: str
+
+    @property
+    def largest_growth_bytes(self) -> float:
+        """Return how far the process may grow during the call for the claim to be accepted."""
+        return self.above_entry_bytes + max(LEAST_SLACK_BYTES, SLACK * self.above_entry_bytes)
+
+
+def claims_fault(claims: Sequence[Claim], steps: Mapping[str, Any] | None) -> tuple[str, list[str]]:
+    """Compare claims with the growth of the kernel.
+
+    Args:
+        claims: What the check claims, in order.
+        steps: "grown_bytes" and "strays", as seen from outside; None where nothing can be seen.
+
+    Returns:
+        Why the claims are rejected, "" if they are not; and what was not verified.
+    """
+    if steps is None:
+        return "", [NOT_VERIFIED] * bool(claims)
+    if steps["strays"] or len(steps["grown_bytes"]) != len(claims):
+        signals = f"{len(steps['grown_bytes'])} measured steps and {steps['strays']} other signals"
+        return f"{signals} for {len(claims)} claims of peak memory", []
+    notes = []
+    for claim, grown_bytes in zip(claims, steps["grown_bytes"], strict=True):
+        if claim.device == "cuda":
+            if not _has_cuda():
+                return "a peak claimed for a CUDA device, on a machine without one", []
+            notes.append(NOT_VERIFIED)
+        elif grown_bytes is None:
+            notes.append(NOT_VERIFIED)
+        elif grown_bytes > claim.largest_growth_bytes:
+            claimed, seen = format_bytes(claim.above_entry_bytes), format_bytes(grown_bytes)
+            return f"a peak of {claimed} above entry was claimed, and the kernel grew by {seen}", []
+    return "", notes[:1]
+
+
+def _has_cuda() -> bool:
+    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()  # the second where Linux runs in Windows

@@ -1,0 +1,1 @@
+"""Compute the marks of a class, and write them for people and for other programs."""

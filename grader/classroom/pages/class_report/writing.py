@@ -1,0 +1,75 @@
+"""Write `report.html` from the rows of a classroom and the records of attempts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import jinja2
+
+from grader.classroom.base.errors import ClassroomError
+from grader.classroom.base.row import GRADED, STOPPED, Row
+from grader.classroom.base.storage import one_line, write_text
+from grader.classroom.handed_in.roster import read_roster, strangers
+from grader.classroom.marks.report import class_rows
+
+from .analysis import Attempts, lesson_figures
+from .attempts import Attempt, read_attempts
+from .blocks import Block, Heading, Paragraph
+from .sections import costs, items, marks, misconceptions, overview, people, success
+
+FILE = "report.html"
+TEMPLATE = "class_report.html.j2"
+
+
+def write_class_report(classroom: Path) -> Path:
+    """Write the report of the last grading, and return where it is.
+
+    Raises:
+        ClassroomError: if nothing was graded yet.
+    """
+    rows = class_rows(classroom)
+    if not rows:
+        raise ClassroomError(f"{classroom} has no marks yet. Run `python -m grader autograde {classroom}` first.")
+    outside = strangers(rows, read_roster(classroom))
+    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), outside))
+    return classroom / FILE
+
+
+def attempts_of(classroom: Path, rows: Sequence[Row]) -> dict[str, Attempts]:
+    """Return the records handed in: by lesson, then by student."""
+    found: dict[str, dict[str, Sequence[Attempt]]] = {}
+    for row in rows:
+        attempts = read_attempts(classroom / "submitted", row) if row.status in (GRADED, STOPPED) and row.file else []
+        if attempts:
+            found.setdefault(row.lesson, {})[row.student] = attempts
+    return dict(found)
+
+
+def report_page(rows: Sequence[Row], attempts: Mapping[str, Attempts], outside: Sequence[str] = ()) -> str:
+    """Return the report of these rows.
+
+    Args:
+        rows: The whole class.
+        attempts: The records handed in, by lesson and student.
+        outside: Students who are not on the roster.
+    """
+    lessons = sorted({row.lesson for row in rows})
+    figures = [
+        lesson_figures(lesson, [row for row in rows if row.lesson == lesson], attempts.get(lesson, {}))
+        for lesson in lessons
+    ]
+    blocks: list[Block] = [*overview(figures), *people(rows)]
+    if outside:
+        blocks.append(Paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
+    for found in figures:
+        blocks.append(Heading(2, found.lesson, found.lesson))
+        blocks += [block for section in (marks, success, items, misconceptions, costs) for block in section(found)]
+    return _rendered(blocks)
+
+
+def _rendered(blocks: Sequence[Block]) -> str:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    environment = jinja2.Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["one_line"] = one_line
+    return environment.get_template(TEMPLATE).render(blocks=blocks)

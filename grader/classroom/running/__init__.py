@@ -1,0 +1,1 @@
+"""Run one notebook in processes of its own, and report what its cells did."""

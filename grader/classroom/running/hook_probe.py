@@ -1,0 +1,126 @@
+"""Find in a kernel the code between a cell and its result that comes from no library.
+
+The text of this file is sent to the kernel and run there, before the first cell and after the last. It imports nothing
+of this project. What it finds costs nothing: a learner may have reasons, and code that wants to hide can lie to it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import hashlib
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from typing import Any
+
+SHELL_METHODS = ("run_cell", "run_cell_async", "run_ast_nodes", "run_code", "transform_cell", "showtraceback")
+DISPLAY_METHODS = ("__call__", "compute_format_data", "write_format_data", "finish_displayhook")
+TORCH_FUNCTIONS = (
+    "torch.allclose",
+    "torch.equal",
+    "torch.isfinite",
+    "torch.get_rng_state",
+    "torch.autograd.backward",
+    "torch.autograd.grad",
+    "torch.Tensor.backward",
+    "torch.Tensor.item",
+    "torch.nn.Module.__call__",
+    "torch.nn.Linear.forward",
+    "torch.nn.functional.cross_entropy",
+    "torch.nn.functional.mse_loss",
+    "torch.optim.Optimizer.zero_grad",
+    "torch.optim.SGD.step",
+    "torch.cuda.max_memory_allocated",
+    "torch.cuda.memory_allocated",
+)
+
+
+def foreign_hooks(shell: Any) -> dict[str, str]:
+    """Return the hooks that are no library's: where each is set, and a digest of its code."""
+    hooks = {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    return hooks | {f"file {os.path.relpath(path)}": _file_digest(path) for path in _own_files()}
+
+
+def _own_files() -> list[str]:
+    """Return the files of imported modules that are next to the notebook."""
+    paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
+    return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
+
+
+def _file_digest(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return ""
+
+
+def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
+    transformers = [*shell.input_transformers_cleanup, *shell.input_transformers_post, *shell.ast_transformers]
+    for transformer in transformers:
+        yield "transformers of cells", transformer
+    for event, callbacks in shell.events.callbacks.items():
+        for callback in callbacks:
+            yield f"callbacks of {event}", callback
+    for name in SHELL_METHODS:
+        yield f"the shell's {name}", getattr(shell, name)
+    for name in DISPLAY_METHODS:
+        yield "the shell's display of results", getattr(type(shell.displayhook), name, None)
+    yield "the kernel's messages", shell.kernel.session.send
+    yield "the shell's exception handler", shell.CustomTB if shell.custom_exceptions else None
+    for name, value in list(vars(builtins).items()):
+        yield f"builtins.{name}", value
+    for name in TORCH_FUNCTIONS:
+        yield name, _named(name)
+    yield from _of_modules(shell)
+
+
+def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of this project's modules, and what replaces those of modules next to the notebook."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.partition(".")[0] == "grader":
+            for name, value in list(vars(module).items()):
+                yield f"{module_name}.{name}", value if isinstance(value, types.FunctionType) else None
+        elif str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+            yield from _helpers(shell, module_name, module)
+
+
+def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the functions of a module next to the notebook that other code replaces."""
+    for name, value in list(vars(module).items()):
+        for found in (value, shell.user_ns.get(name)):
+            code = getattr(found, "__code__", None)
+            if code is not None and code.co_filename != module.__file__:
+                yield f"helper {module_name}.{name}", found
+
+
+def _named(path: str) -> Any:
+    """Return the object of a dotted name, without importing anything."""
+    module, *names = path.split(".")
+    found: Any = sys.modules.get(module)
+    for name in names:
+        found = getattr(found, name, None)
+    return found
+
+
+def _foreign_digest(function: Any) -> str:
+    """Return a digest of a Python function or object that comes from no library; "" for all others."""
+    function = getattr(function, "__func__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        is_plain = function is None or isinstance(function, type | types.BuiltinFunctionType | types.ModuleType)
+        methods = {} if is_plain else {name: getattr(type(function), name, None) for name in ("__call__", "visit")}
+        code = next((found for method in methods.values() if (found := getattr(method, "__code__", None))), None)
+    if code is None or code.co_filename.startswith(_libraries()):
+        return ""
+    return hashlib.sha256(code.co_code).hexdigest()[:12]
+
+
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    grader = getattr(sys.modules.get("grader"), "__file__", None)
+    return (*paths, "<frozen", "<string>", *([grader.rpartition("/")[0]] if grader else []))

@@ -1,0 +1,1 @@
+"""Score what a notebook did, and explain each lost point."""

@@ -1,8 +1,0 @@
-# Source: total_memory less memory_allocated()
-# The context is taken for room.
-def read_occupied(allocated: int, reserved: int, occupied: int, total: int) -> dict[str, int]:
-    return {
-        "outside": occupied - reserved,
-        "after_empty_cache": occupied - reserved + allocated,
-        "for_new_tensors": total - allocated,
-    }

@@ -1,6 +1,0 @@
-# Source: two signs, one of them wrong
-# What is lost is right, and subtracted.
-def add_compensated(total: torch.Tensor, lost: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    wanted = value - lost
-    new_total = total + wanted
-    return new_total, wanted - (new_total - total)

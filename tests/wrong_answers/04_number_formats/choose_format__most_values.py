@@ -1,8 +1,0 @@
-# Source: a share of values
-# One of 100 values may be lost.
-def choose_format(values: torch.Tensor, tolerance: float) -> str:
-    kept = values[values != 0]
-    for name, dtype in FORMATS.items():
-        errors = (kept.to(dtype).float() - kept).abs() / kept.abs()
-        if (errors <= tolerance).float().mean() >= 0.99:
-            return name

@@ -1,9 +1,0 @@
-# Source: the formula of normal numbers for all patterns
-# No exponent is special.
-def decode(bits: int, exponent_bits: int, mantissa_bits: int, has_infinity: bool) -> float:
-    sign = -1.0 if bits >> (exponent_bits + mantissa_bits) else 1.0
-    exponent = (bits >> mantissa_bits) % 2**exponent_bits
-    mantissa = bits % 2**mantissa_bits
-    is_top = exponent == 2**exponent_bits - 1
-    bias, fraction = 2 ** (exponent_bits - 1) - 1, mantissa / 2**mantissa_bits
-    return sign * (1 + fraction) * 2.0 ** (exponent - bias)

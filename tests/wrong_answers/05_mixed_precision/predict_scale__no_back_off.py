@@ -1,9 +1,0 @@
-# Source: survey of courses, lesson 05: the scale never falls
-# An infinity ends the row of good updates, and nothing else.
-def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
-    scale, good_updates = start_scale, 0
-    for is_inf in found_inf:
-        good_updates = 0 if is_inf else good_updates + 1
-        if good_updates == growth_interval:
-            scale, good_updates = scale * 2, 0
-    return scale

@@ -1,9 +1,0 @@
-# Source: the lesson on RMSProp, which corrects nothing
-# Both moments are used as they are: the first step is 3.16 times too long.
-def adam_update(weight, gradient, state: dict, lr: float, betas: tuple = (0.9, 0.999), eps: float = 1e-8) -> None:
-    if not state:
-        state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
-    state["step"] += 1
-    state["mean"].mul_(betas[0]).add_(gradient, alpha=1 - betas[0])
-    state["square_mean"].mul_(betas[1]).addcmul_(gradient, gradient, value=1 - betas[1])
-    weight -= lr * state["mean"] / (state["square_mean"].sqrt() + eps)

@@ -1,7 +1,0 @@
-# Source: a likely slip: every optimizer is taken to count its steps
-# Momentum and SGD are given counters too.
-def predict_optimizer_state(parameters: list, optimizer: str) -> int:
-    moments = {"SGD": 0, "SGD with momentum": 1, "RMSProp": 1, "AdamW": 2}[optimizer]
-    counter = 4 if optimizer in ("SGD", "SGD with momentum", "RMSProp", "AdamW") else 0
-    trained = [p for p in parameters if p.requires_grad]
-    return sum(moments * p.numel() * p.element_size() + counter for p in trained)

@@ -1,7 +1,0 @@
-# Source: a reduce taken for an all-reduce
-# The way back of the naive all-reduce is left out.
-def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tuple[int, float]:
-    others, levels = world_size - 1, (world_size - 1).bit_length()
-    rounds = {"naive": others, "tree": 2 * levels, "butterfly": levels, "ring": 2 * others}
-    tensors = {"naive": others, "tree": levels, "butterfly": levels, "ring": 2 * others / world_size}
-    return rounds[algorithm], tensors[algorithm] * tensor_bytes

@@ -1,7 +1,0 @@
-# Source: a ring that goes all the way round
-# Each chunk moves N times in each half.
-def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tuple[int, float]:
-    others, levels = world_size - 1, (world_size - 1).bit_length()
-    rounds = {"naive": 2 * others, "tree": 2 * levels, "butterfly": levels, "ring": 2 * world_size}
-    tensors = {"naive": others, "tree": levels, "butterfly": levels, "ring": 2 * others / world_size}
-    return rounds[algorithm], tensors[algorithm] * tensor_bytes

@@ -1,7 +1,0 @@
-# Source: the ring's bytes for very many ranks
-# Two tensors, whatever the number of ranks.
-def predict_all_reduce(algorithm: str, world_size: int, tensor_bytes: int) -> tuple[int, float]:
-    others, levels = world_size - 1, (world_size - 1).bit_length()
-    rounds = {"naive": 2 * others, "tree": 2 * levels, "butterfly": levels, "ring": 2 * others}
-    tensors = {"naive": others, "tree": levels, "butterfly": levels, "ring": 2}
-    return rounds[algorithm], tensors[algorithm] * tensor_bytes
