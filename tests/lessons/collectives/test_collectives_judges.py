@@ -7,7 +7,7 @@ import torch
 from rank_simulation import observe, run
 
 from grader.judging.lessons.collectives.butterfly import judge_butterfly_rounds, judge_butterfly_sums
-from grader.judging.lessons.collectives.costs import TABLE, all_reduce_cost, judge_all_reduce_costs
+from grader.judging.lessons.collectives.costs import NUMBERS, all_reduce_cost, judge_all_reduce_costs
 from grader.judging.lessons.collectives.ring import (
     judge_ring_average,
     judge_ring_shards,
@@ -73,8 +73,8 @@ def test_the_costs_are_those_of_real_messages(ranks):
 
 
 def test_a_misconception_about_one_number_is_shown_on_its_algorithm_though_another_one_is_wrong_too():
-    predicted = [list(truth.values()) for truth in TABLE.truths(0)]
-    for index, case in enumerate(TABLE.reference.cases(0)):
+    predicted = [list(truth.values()) for truth in NUMBERS.truths(0)]
+    for index, case in enumerate(NUMBERS.reference.cases(0)):
         if case.algorithm == "ring":
             predicted[index][1] /= 2
         if case.algorithm == "tree":

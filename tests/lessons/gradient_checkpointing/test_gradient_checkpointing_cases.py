@@ -27,7 +27,7 @@ from grader.meters.forecast import forecast_peak_memory
 from grader.meters.measurement import measure_peak_memory
 from grader.units import MIB
 
-SEEDS = (0, 1, 20_011)
+SEEDS = (0, 20_011)
 THIN_PEAKS_MIB = {1: 68.3, 2: 37.2, 4: 23.2, 8: 19.2, 16: 23.3, 32: 37.5, 64: 68.0}
 
 

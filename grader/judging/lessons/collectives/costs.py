@@ -37,13 +37,14 @@ def all_reduce_cost(algorithm: str, ranks: int, tensor_bytes: int) -> Cost:
 def judge_all_reduce_costs(observation: Observation, seed: int) -> Verdict:
     """Compare every answer with the formulas; the first number that a misconception explains is reported."""
     predicted = [{"rounds": float(rounds), "bytes": float(size)} for rounds, size in observation.facts["predicted"]]
-    answer = TABLE.answer(seed, predicted)
+    answer = WHOLE.answer(seed, predicted)
     if answer.is_right:
-        measured = f"{len(predicted)} all-reduces; ring on 8 ranks {_say(TABLE.truths(seed)[3])}"
+        measured = f"{len(predicted)} all-reduces; ring on 8 ranks {_say(WHOLE.truths(seed)[3])}"
         return Verdict(PASSED, f"rounds and bytes of {len(predicted)} all-reduces", measured)
-    shown = next((part for part in _parts(answer) if TABLE.find(part)), answer)
-    case, value, truth = shown.case, predicted[shown.wrong[0]], TABLE.truths(seed)[shown.wrong[0]]
-    return TABLE.explain(
+    evidence = [answer, *_wrong_numbers(NUMBERS.answer(seed, predicted))]
+    shown = next((part for part in evidence if part.table.find(part)), answer)
+    case, value, truth = shown.case, predicted[shown.wrong[0]], WHOLE.truths(seed)[shown.wrong[0]]
+    return shown.table.explain(
         shown,
         expected=f"{_say(truth)} for {case.algorithm}, {case.world_size} ranks, {case.tensor_bytes:,} bytes",
         measured=_say(value),
@@ -51,9 +52,8 @@ def judge_all_reduce_costs(observation: Observation, seed: int) -> Verdict:
     )
 
 
-def _parts(answer: Answer) -> Iterator[Answer]:
-    """Yield the answer, then what is wrong of it: one number of one algorithm after the other."""
-    yield answer
+def _wrong_numbers(answer: Answer) -> Iterator[Answer]:
+    """Yield what is wrong of an answer: one number of one algorithm after the other."""
     cases = cost_cases(answer.seed)
     for algorithm in ALGORITHMS:
         own = replace(answer, indices=[index for index, case in enumerate(cases) if case.algorithm == algorithm])
@@ -79,17 +79,12 @@ NAIVE, TREE = "2 * others, others * tensor_bytes", "2 * levels, levels * tensor_
 BUTTERFLY, RING = "size = levels, levels * tensor_bytes", "2 * others, 2 * others / ranks * tensor_bytes"
 RESULT = 'return {"rounds": rounds, "bytes": size}'
 
-TABLE = ReferenceTable(
+WHOLE = ReferenceTable(  # misconceptions about all numbers at once
     all_reduce_cost,
     Misconception(
         "swapped",
         "You return the two numbers in the other order. Rounds come first, then bytes.",
         {RESULT: 'return {"rounds": size, "bytes": rounds}'},
-    ),
-    Misconception(
-        "received_counted_too",
-        "You count what a rank receives as well as what it sends. Only the bytes that it sends are asked for.",
-        {RESULT: 'return {"rounds": rounds, "bytes": 2 * size}'},
     ),
     Misconception(
         "mebibytes_for_bytes",
@@ -100,6 +95,45 @@ TABLE = ReferenceTable(
         "tensors_for_bytes",
         "You return the bytes as a number of tensors. Multiply it by tensor_bytes.",
         {RESULT: 'return {"rounds": rounds, "bytes": size / tensor_bytes}'},
+    ),
+    Misconception(
+        "naive_for_all",
+        "You let everything go through rank 0, as the naive way does. Look at the messages of the other three ways by "
+        "themselves.",
+        {RESULT: 'return {"rounds": 2 * others, "bytes": others * tensor_bytes}'},
+    ),
+    Misconception(
+        "bytes_of_all_ranks",
+        "You count the bytes of all ranks together. Only the rank that sends most is asked for.",
+        {
+            NAIVE: "2 * others, 2 * others * tensor_bytes",
+            TREE: "2 * levels, 2 * others * tensor_bytes",
+            BUTTERFLY: "size = levels, ranks * levels * tensor_bytes",
+            RING: "2 * others, 2 * others * tensor_bytes",
+        },
+    ),
+    Misconception(
+        "same_for_all",
+        "You return the same numbers for all algorithms and ranks. Compute them from the arguments of your function.",
+        shown_by=lambda answer: all(value == answer.values[0] for value in answer.values),
+    ),
+    hard_coded(cost_cases),
+    Misconception(
+        "right_for_eight_ranks",
+        "You return numbers that are right for 8 ranks and wrong for others. Look for the part of your answer that "
+        "does not follow world_size.",
+        shown_by=_is_right_for_eight,
+    ),
+    run=_run,
+    cases=cost_cases,
+    is_near=within(relative=RELATIVE_TOLERANCE),
+)
+NUMBERS = ReferenceTable(  # misconceptions about one number, most of them about one algorithm
+    all_reduce_cost,
+    Misconception(
+        "received_counted_too",
+        "You count what a rank receives as well as what it sends. Only the bytes that it sends are asked for.",
+        {RESULT: 'return {"rounds": rounds, "bytes": 2 * size}'},
     ),
     Misconception(
         "naive_one_way",
@@ -214,34 +248,6 @@ TABLE = ReferenceTable(
             {RING: "2 * others, 2 * others * tensor_bytes // ranks"},
             {RING: "2 * others, round(2 * others * tensor_bytes / ranks)"},
         ],
-    ),
-    Misconception(
-        "naive_for_all",
-        "You let everything go through rank 0, as the naive way does. Look at the messages of the other three ways by "
-        "themselves.",
-        {RESULT: 'return {"rounds": 2 * others, "bytes": others * tensor_bytes}'},
-    ),
-    Misconception(
-        "bytes_of_all_ranks",
-        "You count the bytes of all ranks together. Only the rank that sends most is asked for.",
-        {
-            NAIVE: "2 * others, 2 * others * tensor_bytes",
-            TREE: "2 * levels, 2 * others * tensor_bytes",
-            BUTTERFLY: "size = levels, ranks * levels * tensor_bytes",
-            RING: "2 * others, 2 * others * tensor_bytes",
-        },
-    ),
-    Misconception(
-        "same_for_all",
-        "You return the same numbers for all algorithms and ranks. Compute them from the arguments of your function.",
-        shown_by=lambda answer: all(value == answer.values[0] for value in answer.values),
-    ),
-    hard_coded(cost_cases),
-    Misconception(
-        "right_for_eight_ranks",
-        "You return numbers that are right for 8 ranks and wrong for others. Look for the part of your answer that "
-        "does not follow world_size.",
-        shown_by=_is_right_for_eight,
     ),
     run=_run,
     cases=cost_cases,

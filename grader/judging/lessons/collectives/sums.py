@@ -224,7 +224,7 @@ VALUES: Table[Run] = Table(
     ),
     Misconception(
         "overwritten",
-        "You put what a rank receives in the place of what it holds. Add the two.",
+        "You return numbers of single ranks: what comes in replaces what is there, or is never used. Add the two.",
         shown_by=lambda run: bool(run.digits) and all(sum(digits) == 1 for digits in run.digits),
     ),
     Misconception(
