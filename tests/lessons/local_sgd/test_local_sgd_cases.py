@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from grader.judging.lessons.local_sgd.evidence import Epoch
+from grader.judging.lessons.local_sgd.methods import method_of
 from grader.judging.lessons.local_sgd.synchronisations import TABLE
 from grader.lessons.local_sgd.averaging import averaging_cases, vectors_of
 from grader.lessons.local_sgd.epochs import MOMENTUM, SGD, epoch_cases
