@@ -85,15 +85,6 @@ def _are_split(rows: RankRows) -> bool:
     return any(-1 in seen for seen in rows.seen) and max(rows.forward_rows) < rows.case.rows
 
 
-def _are_filled_up(rows: RankRows) -> bool:
-    """Return whether each rank ran its own micro-batches, and some of them again to fill the last group."""
-    full = -(-rows.case.micro_batches // rows.case.k) * rows.case.k
-    return all(
-        seen[: len(own)] == own and len(own) < len(seen) == full and set(seen) == set(own)
-        for seen, own in zip(rows.seen, rows.right, strict=True)
-    )
-
-
 def _have_lost_the_last_group(rows: RankRows) -> bool:
     full = rows.case.micro_batches - rows.case.micro_batches % rows.case.k
     return rows.are_by(lambda rank: rows.right[rank][:full])
@@ -110,11 +101,6 @@ ROWS = Table[RankRows](
         "other_inputs",
         "You call model on inputs that are no micro-batch of the list. Call it on the inputs of one, as they are.",
         shown_by=lambda rows: any(-1 in seen for seen in rows.seen),
-    ),
-    Misconception(
-        "first_group_only",
-        "You run the first k micro-batches of the list. Go through all of this rank's.",
-        shown_by=lambda rows: rows.are_by(lambda rank: range(rows.case.k)),
     ),
     Misconception(
         "all_rows_on_every_rank",
@@ -134,33 +120,18 @@ ROWS = Table[RankRows](
         ),
     ),
     Misconception(
-        "two_ranks_assumed",
-        "You take every second micro-batch, as if there were always two ranks. Use world_size.",
-        shown_by=lambda rows: rows.are_by(lambda rank: range(rank, rows.case.world_size * rows.case.micro_batches, 2)),
-    ),
-    Misconception(
         "last_group_lost",
         "You leave out the micro-batches after the last full group. They make an update of their own.",
         shown_by=_have_lost_the_last_group,
     ),
     Misconception(
-        "epoch_repeated",
-        "You go through this rank's micro-batches twice, but one epoch is asked for.",
-        shown_by=lambda rows: rows.are_by(lambda rank: rows.right[rank] * 2),
-    ),
-    Misconception(
-        "short_group_filled",
-        "You repeat micro-batches to fill the last group. It may be shorter, and stays so.",
-        shown_by=_are_filled_up,
-    ),
-    Misconception(
-        "rows_in_another_order",
-        "You run this rank's micro-batches in another order. Take them as they are in the list.",
-        shown_by=lambda rows: [sorted(seen) for seen in rows.seen] == rows.right,
+        "rows_repeated",
+        "You run some of this rank's micro-batches again. Run each once: the last group may be shorter than k.",
+        shown_by=lambda rows: [sorted(set(seen)) for seen in rows.seen] == rows.right,
     ),
     Misconception(
         "other_rows",
-        "You run micro-batches that are not this rank's. It has every world_size-th one, from number rank on.",
+        "You run other micro-batches than this rank's. It has every world_size-th one, from number rank on.",
         shown_by=lambda rows: True,
     ),
 )

@@ -104,14 +104,14 @@ def average_parameters(model) -> None:
                 tensor.copy_(mean / world_size)
 
 
-# %% edit="state_dict_only" code="left_out_of_state_dict"
+# %% edit="state_dict_only" code="some_left_out"
 # Source: buffers taken from state_dict()
 # Buffers that are not persistent are left out.
 #       tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
 # -     tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
 # +     tensors += [one for name, one in model.named_buffers() if name in model.state_dict() and one.is_floating_point()]
 
-# %% edit="without_gradient_left_out" code="left_out_without_gradient"
+# %% edit="without_gradient_left_out" code="some_left_out"
 # Source: a gradient taken for the sign of a trained parameter
 #       world_size = dist.get_world_size()
 # -     tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -158,7 +158,7 @@ def average_parameters(model) -> None:
 # -             dist.all_reduce(tensor)
 # +             dist.reduce(tensor, 0)
 
-# %% edit="summed" code="not_divided"
+# %% edit="summed" code="wrong_divisor"
 # Source: an all-reduce alone
 # The sum is left as it is.
 # -     world_size = dist.get_world_size()
@@ -174,7 +174,7 @@ def average_parameters(model) -> None:
 # -     tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
 # +     tensors = [p for _, p in model.named_parameters(remove_duplicate=False) if p.requires_grad]
 
-# %% edit="two_ranks_assumed" code="two_ranks_assumed"
+# %% edit="two_ranks_assumed" code="wrong_divisor"
 # Source: an example with two ranks
 # Division by 2.
 # -     world_size = dist.get_world_size()
@@ -184,7 +184,7 @@ def average_parameters(model) -> None:
 # -             tensor /= world_size
 # +             tensor /= 2
 
-# %% edit="averaged_twice" code="sent_several_times"
+# %% edit="averaged_twice" code="bytes_in_excess"
 # Source: a second round to be sure
 #       with torch.no_grad():
 # -         for tensor in tensors:

@@ -81,7 +81,7 @@ def train_local_sgd(
 # -             average(model)
 
 
-# %% answer="averaged_in_the_inner_loop" code="averaged_within_group"
+# %% answer="averaged_in_the_inner_loop" code="averaged_before_update"
 # Source: the average in the loop of micro-batches
 # Micro-batches are counted, and the average comes before the update.
 def train_local_sgd(

@@ -228,11 +228,6 @@ class Failure:
         """For each forward of the first group, whether it was to be synchronised."""
         return list(self.facts["is_synchronised"][: self.case.k])
 
-    @property
-    def is_last_silent(self) -> bool:
-        """Whether the last micro-batch of the first group is not synchronised, and another one is."""
-        return self.verdict.code in EXPLAINED and any(self.first) and not self.first[-1]
-
     def has_groups_of(self, size_of: Callable[[int, AccumulationCase], int]) -> bool:
         """Return whether updates are misplaced, and in all settings come after groups of a size."""
         return self.verdict.code in MISPLACED and all(
@@ -280,15 +275,9 @@ CAUSES = Table[Failure](
     ),
     Misconception(
         "last_one_silent",
-        "You run the last micro-batch of a group inside no_sync, and the others outside. Turn your condition round.",
-        shown_by=lambda failure: failure.is_last_silent and all(failure.first[:-1]),
-        measured="no_sync at the last micro-batch only",
-    ),
-    Misconception(
-        "synchronised_too_early",
-        "You all-reduce before the last micro-batch of a group, and the gradients that come later stay on their rank. "
-        "Look at which micro-batch you run outside of no_sync.",
-        shown_by=lambda failure: failure.is_last_silent,
+        "You run the last micro-batch of a group inside no_sync, and an earlier one outside. Gradients that come after "
+        "the all-reduce stay on their rank: look at your condition.",
+        shown_by=lambda failure: failure.verdict.code in EXPLAINED and any(failure.first) and not failure.first[-1],
         measured="an all-reduce within the group, and none at its last micro-batch",
     ),
     Misconception(

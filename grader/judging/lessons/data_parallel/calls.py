@@ -196,12 +196,6 @@ TABLE = ReferenceTable(
         {BACKWARDS: "1"},
     ),
     Misconception(
-        "one_backward_too_many",
-        "You count one backward more than the update has. An update of k micro-batches has k backwards, and the first "
-        "one ever, which forms the buckets, belongs to another update.",
-        {BACKWARDS: "1 if no_sync == AROUND_BOTH else k + 1"},
-    ),
-    Misconception(
         "no_sync_left_out",
         "You count all k backwards even if no_sync is around forward and backward. Then only the last micro-batch "
         "synchronises.",
@@ -225,11 +219,6 @@ TABLE = ReferenceTable(
         {SUM: "buckets * bucket_bytes * backwards"},
     ),
     Misconception(
-        "bytes_of_all_for_each_bucket",
-        "You count the bytes of all gradients for each bucket. A bucket holds a part of the gradients.",
-        {SUM: "gradient_bytes * buckets * backwards"},
-    ),
-    Misconception(
         "bytes_of_last_bucket_left_out",
         "You add up the bytes of the buckets that were closed as full, and leave out those of the last one. "
         "Its gradients are all-reduced too.",
@@ -244,16 +233,6 @@ TABLE = ReferenceTable(
             {SUM: "gradient_bytes / k if no_sync == AROUND_BOTH else gradient_bytes * k"},
             {SUM: "gradient_bytes // k if no_sync == AROUND_BOTH else gradient_bytes * k"},
         ],
-    ),
-    Misconception(
-        "both_ways_counted",
-        "You count what a rank sends and what it receives. Count what it puts into the all-reduces, once.",
-        {SUM: "2 * gradient_bytes * backwards"},
-    ),
-    Misconception(
-        "mebibytes_for_bytes",
-        "You return MiB. Return bytes.",
-        {SUM: "gradient_bytes * backwards / 2**20"},
     ),
     hard_coded(calls_cases),
     run=_run,

@@ -19,7 +19,6 @@ from grader.verdict import PASSED, Verdict
 
 Vectors = list[Tensor]  # one for each rank
 PARTS = {"parameters": "trained", "buffers": "statistics"}
-LEAST_FACTOR = 1e-3  # share by which two factors differ
 
 
 class Average(NamedTuple):
@@ -149,10 +148,6 @@ class Means:
         """The names of those that are no means, to be read."""
         return ", ".join(self.wrong)
 
-    def is_divided_by(self, divisor: float) -> bool:
-        """Return whether every rank holds the sum over the ranks, divided by a number."""
-        return bool(self.factor) and abs(self.size / self.factor - divisor) < LEAST_FACTOR * divisor
-
 
 def _judge_means(average: Average) -> Verdict | None:
     model: nn.Module = average.case.make_model(0)
@@ -222,43 +217,11 @@ MEANS = Table[Means](
         measured="the mean on the ranks {reached} only",
     ),
     Misconception(
-        "not_divided",
-        "You leave the sum of the {what}. Divide it by the number of ranks, and write the quotient into the tensor.",
-        shown_by=lambda means: means.is_divided_by(1),
-        measured="exactly {size} times the mean",
-    ),
-    Misconception(
-        "divided_twice",
-        "You divide the {what} by the number of ranks twice. Once is enough.",
-        shown_by=lambda means: means.is_divided_by(means.size**2),
-        measured="exactly 1 / {size} of the mean",
-    ),
-    Misconception(
-        "two_ranks_assumed",
-        "You divide the {what} by 2, but there may be more ranks. Use dist.get_world_size().",
-        shown_by=lambda means: means.is_divided_by(2),
-        measured="the sum over {size} ranks, divided by 2",
-    ),
-    Misconception(
-        "scaled",
-        "You leave a multiple of the mean of the {what}. Look for a product or a division too many.",
+        "wrong_divisor",
+        "You leave {factor:.4g} times the mean of the {what}. Divide the sum by the number of ranks, "
+        "dist.get_world_size(), once, and write the quotient into the tensor.",
         shown_by=lambda means: bool(means.factor),
         measured="exactly {factor:.4g} times the mean",
-    ),
-    Misconception(
-        "tied_weight_twice",
-        "You average the tied weight once for each of its names. model.parameters() gives it once.",
-        shown_by=lambda means: means.wrong == ["2.weight"] and means.average.case.is_tied,
-    ),
-    Misconception(
-        "left_out_without_gradient",
-        "You leave out {names}, which has no gradient yet. It is trained all the same: look at requires_grad.",
-        shown_by=lambda means: means.are_own and means.wrong == ["spare"],
-    ),
-    Misconception(
-        "left_out_of_state_dict",
-        "You leave out {names}, a buffer that is not persistent, so state_dict() lacks it. Use model.buffers().",
-        shown_by=lambda means: means.are_own and means.wrong == ["history"],
     ),
     Misconception(
         "some_left_out",
@@ -346,18 +309,14 @@ SENT = Table[Sent](
         shown_by=lambda sent: 0 < sent.frozen == sent.excess,
     ),
     Misconception(
-        "sent_several_times",
-        "You send every tensor more than once, or in a format of more bytes. One all-reduce in float32 is enough.",
-        shown_by=lambda sent: sent.excess > 0 and not sent.excess % sent.wanted,
-    ),
-    Misconception(
         "bytes_missing",
         "You do not send all that is averaged, or in fewer bytes. Look at which tensors your loop leaves out.",
         shown_by=lambda sent: sent.excess < 0,
     ),
     Misconception(
         "bytes_in_excess",
-        "You send {excess:,} bytes more than the averaged tensors have. Look for another all_reduce.",
+        "You send {excess:,} bytes more than the averaged tensors have: something else, a tensor twice, or another "
+        "number format. One all-reduce per tensor, in float32, is enough.",
         shown_by=lambda sent: sent.excess > 0,
     ),
     Misconception(

@@ -149,17 +149,12 @@ def _wrong_gradient(epoch: Epoch, rank: int, verdict: Verdict) -> WrongGradient 
 GRADIENTS = Table[WrongGradient](
     Misconception(
         "gradients_averaged",
-        "You average the gradients over the ranks. In local SGD gradients stay on their rank: average the parameters, "
-        "after an update.",
-        shown_by=lambda wrong: compare(wrong.seen, mean_of(wrong.own)).is_equal,
-        measured="the mean of the ranks' gradients",
-    ),
-    Misconception(
-        "gradients_summed",
-        "You sum the gradients over the ranks. In local SGD gradients stay on their rank: look for an all_reduce of "
-        "them.",
-        shown_by=lambda wrong: compare(wrong.seen, len(wrong.own) * mean_of(wrong.own)).is_equal,
-        measured="the sum of the ranks' gradients",
+        "You average or sum the gradients over the ranks. In local SGD gradients stay on their rank: average the "
+        "parameters, after an update.",
+        shown_by=lambda wrong: any(
+            compare(wrong.seen, factor * mean_of(wrong.own)).is_equal for factor in (1, len(wrong.own))
+        ),
+        measured="the mean or the sum of the ranks' gradients",
     ),
     Misconception(
         "gradient_divided_by_ranks",
@@ -175,14 +170,8 @@ GRADIENTS = Table[WrongGradient](
         measured="an average between its micro-batches and its update, after the micro-batches {places}",
     ),
     Misconception(
-        "averaged_within_group",
-        "You average within a group of k micro-batches. Average after optimizer.step().",
-        shown_by=lambda wrong: wrong.is_averaged_early and not set(wrong.places) <= set(wrong.epoch.boundaries),
-        measured="an average between its micro-batches and its update, after the micro-batches {places}",
-    ),
-    Misconception(
         "averaged_before_update",
-        "You average before optimizer.step(). Step first, and then average.",
+        "You average within a group or before its optimizer.step(). Step first, and then average.",
         shown_by=lambda wrong: wrong.is_averaged_early,
         measured="an average between its micro-batches and its update, after the micro-batches {places}",
     ),

@@ -144,17 +144,10 @@ CALLS = Table[Call](
     ),
     Misconception(
         "hook_left_behind",
-        "You leave a hook behind. Call remove() of its handle after the training.",
-        shown_by=lambda call: "a hook" in call.evidence.facts["left"],
-        expected="a model and an optimizer without hooks {place}",
-        measured="a hook of yours",
-    ),
-    Misconception(
-        "step_left_replaced",
-        "You replace optimizer.step and do not put it back. Restore it after the training, or use a hook.",
+        "You leave a hook or an optimizer.step of yours behind. Remove it after the training.",
         shown_by=lambda call: bool(call.evidence.facts["left"]),
-        expected="the optimizer's own step {place}",
-        measured="another optimizer.step",
+        expected="a model and an optimizer as before {place}",
+        measured="something of yours on them",
     ),
     Misconception(
         "stepped_too",
