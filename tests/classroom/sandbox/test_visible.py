@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from grader.classroom.errors import ClassroomError
-from grader.classroom.judge_process import Judge
 
+from grader.classroom.base.errors import ClassroomError
+from grader.classroom.judging.judge_process import Judge
 from grader.classroom.sandbox import visible
 from grader.classroom.sandbox.confinement import LADDER, LANDLOCK
 from grader.classroom.sandbox.visible import PACKAGE, VISIBLE_NAMES, hidden_paths, nested, visible_paths
@@ -47,9 +47,9 @@ print(json.dumps({
 RUN = """
 import json, sys
 import nbformat
-from grader.classroom.jobs import Job, run_job
-from grader.classroom.sandbox.choice import why_not
-from grader.classroom.servers import kernel_server
+from grader.classroom.jobs.job import Job, run_job
+from grader.classroom.running.fork_client import kernel_server
+from grader.classroom.running.sandbox_choice import why_not
 level, readable, source = sys.argv[1:]
 if reason := why_not(level, kernel_server().path):
     print(json.dumps({"skipped": reason}))
