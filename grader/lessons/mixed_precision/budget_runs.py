@@ -71,7 +71,12 @@ def observe_budget_peak(update: Callable[..., Any], case: BudgetCase) -> Facts:
     except ValueError as error:
         if "more memory" not in str(error):
             raise
-        fail("memory_kept", "no tensor kept after the call", str(error), "tensors that outlive your function")
+        fail(
+            "memory_kept",
+            "no tensor kept after the call",
+            str(error),
+            "You keep tensors after the call. Look for lists, attributes or globals that hold them.",
+        )
     finally:
         for handle in handles:
             handle.remove()

@@ -131,6 +131,6 @@ def check_update_peak(update_within_budget: Callable[..., Any], seed: int) -> Ob
     case = peak_budget_case(seed)
     facts, tensors = observe_budget_update(update_within_budget, case, "0")
     if facts["weight_formats"] != ["float32"]:
-        look_at = "which of your lines changes the format of the weights: a peak in fewer bits is another task"
+        look_at = "You convert the weights. Leave them in float32: a peak in fewer bits is another task."
         fail("weights_converted", "weights that stay float32", f"weights in {facts['weight_formats'][0]}", look_at)
     return Observation({"settings": [facts], **observe_budget_peak(update_within_budget, case)}, tensors)

@@ -40,14 +40,13 @@ _SCALER_ERRORS = (
         "Attempting to unscale FP16 gradients",
         "weights_in_16_bit",
         "gradients in fp16, of weights in fp16",
-        "You convert the weights with model.half(), which is not mixed precision. Leave them in float32: autocast "
-        "casts inside its region.",
+        "You convert the weights to fp16, which is not mixed precision. Leave them in float32: autocast casts for you.",
     ),
     (
         "No inf checks were recorded for this optimizer",
         "no_gradient_to_unscale",
         "scaler.step(optimizer) found no gradient",
-        "You step without any gradient. Call backward() on the scaled loss, and no zero_grad() in between.",
+        "You step without any gradient. Call backward() on the scaled loss, and no zero_grad() before the step.",
     ),
     (
         "No inf checks were recorded",

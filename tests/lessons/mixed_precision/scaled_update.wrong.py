@@ -106,8 +106,7 @@ def scaled_update(scaler, optimizer) -> None:
 # -         for parameter in parameters:
 # +         for parameter in optimizer.param_groups[0]["params"]:
 
-
-# %% answer="weights_put_back" code="stepped_and_restored"
+# %% answer="weights_put_back" code="stepped_and_repaired"
 # Source: a step that is undone
 # The optimizer steps on inf, and the weights are copied back.
 def scaled_update(scaler, optimizer) -> None:
@@ -129,7 +128,7 @@ def scaled_update(scaler, optimizer) -> None:
         scaler.good_updates = 0
 
 
-# %% edit="infinities_set_to_zero" code="stepped_on_replaced_gradient"
+# %% edit="infinities_set_to_zero" code="stepped_and_repaired"
 # Source: nan_to_num as a remedy
 # Infinite gradients are set to 0, and the step is made.
 #       is_finite = all(bool(parameter.grad.isfinite().all()) for parameter in parameters)

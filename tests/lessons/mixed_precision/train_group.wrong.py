@@ -71,44 +71,12 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 # +         with torch.autocast(inputs.device.type, torch.bfloat16):
 
 
-# %% answer="own_scaler" code="another_scaler"
-# Source: a scaler made inside the function
-# A new scaler for each group knows no history.
-def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
-    scaler = torch.amp.GradScaler(micro_batches[0][0].device.type)
-    optimizer.zero_grad()
-    for inputs, targets in micro_batches:
-        with torch.autocast(inputs.device.type, torch.float16):
-            loss = loss_function(model(inputs), targets) / len(micro_batches)
-        scaler.scale(loss).backward()
-    scaler.unscale_(optimizer)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    scaler.step(optimizer)
-    scaler.update()
-    return norm.item()
-
-
 # %% edit="autocast_around_backward" code="autocast_around_backward"
 # Source: one indentation too many
 # The backward stands inside the autocast region.
 #               loss = loss_function(model(inputs), targets) / len(micro_batches)
 # -         scaler.scale(loss).backward()
 # +             scaler.scale(loss).backward()
-
-# %% edit="autocast_for_first" code="autocast_in_part"
-# Source: a region that ends too early
-# Only the first micro-batch runs under autocast.
-#       for inputs, targets in micro_batches:
-# -         with torch.autocast(inputs.device.type, torch.float16):
-# +         is_first = inputs is micro_batches[0][0]
-# +         with torch.autocast(inputs.device.type, torch.float16, enabled=is_first):
-
-# %% edit="averaged_twice" code="averaged_twice"
-# Source: a division of loss and gradient
-# The gradients are divided by the number of micro-batches once more.
-#       scaler.unscale_(optimizer)
-# +     for parameter in model.parameters():
-# +         parameter.grad /= len(micro_batches)
 
 # %% edit="cleared_within_group" code="cleared_within_group"
 # Source: zero_grad inside the loop
@@ -123,44 +91,12 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 #           scaler.scale(loss).backward()
 # -     scaler.unscale_(optimizer)
 
-# %% edit="clipped_by_value" code="clipped_by_value"
-# Source: clip_grad_value_
-# Every number is cut on its own.
-#       scaler.unscale_(optimizer)
-# -     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-# +     norm = torch.nn.utils.get_total_norm([parameter.grad for parameter in model.parameters()])
-# +     torch.nn.utils.clip_grad_value_(model.parameters(), max_norm / 10)
-
 # %% edit="clipped_norm_returned" code="clipped_norm_returned"
 # Source: the norm of what is left
 # The norm is taken after the clipping.
 #       scaler.update()
 # -     return norm.item()
 # +     return min(norm.item(), max_norm) if norm.isfinite() else norm.item()
-
-# %% edit="clipped_to_one" code="clipped_to_another_norm"
-# Source: a norm of 1 from many tutorials
-# max_norm is not used.
-#       scaler.unscale_(optimizer)
-# -     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-# +     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-
-
-# %% answer="eval_mode" code="eval_mode"
-# Source: a model left in eval mode
-def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
-    model.eval()
-    optimizer.zero_grad()
-    for inputs, targets in micro_batches:
-        with torch.autocast(inputs.device.type, torch.float16):
-            loss = loss_function(model(inputs), targets) / len(micro_batches)
-        scaler.scale(loss).backward()
-    scaler.unscale_(optimizer)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-    scaler.step(optimizer)
-    scaler.update()
-    return norm.item()
-
 
 # %% edit="no_autocast" code="forward_without_autocast"
 # Source: a scaler without autocast
@@ -177,39 +113,11 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 # -             loss = loss_function(model(inputs), targets) / len(micro_batches)
 # +             loss = loss_function(model(inputs), targets)
 
-# %% edit="losses_summed_first" code="graphs_kept"
-# Source: a sum of losses
-# All forwards run before one backward.
-#       optimizer.zero_grad()
-# +     loss = 0.0
-#       for inputs, targets in micro_batches:
-#           with torch.autocast(inputs.device.type, torch.float16):
-# -             loss = loss_function(model(inputs), targets) / len(micro_batches)
-# -         scaler.scale(loss).backward()
-# +             loss = loss + scaler.scale(loss_function(model(inputs), targets) / len(micro_batches))
-# +     loss.backward()
-
 # %% edit="not_cleared" code="infinity_kept"
 # Source: zero_grad left out
 # The gradients of the group before are still there.
 # -     optimizer.zero_grad()
 #       for inputs, targets in micro_batches:
-
-# %% edit="loss_not_scaled" code="loss_not_scaled"
-# Source: loss.backward() out of habit
-# The backward starts from the loss itself, and unscale_ divides what was never multiplied.
-#       optimizer.zero_grad()
-# +     scaler.scale(torch.zeros((), device=micro_batches[0][0].device))
-# ...
-#               loss = loss_function(model(inputs), targets) / len(micro_batches)
-# -         scaler.scale(loss).backward()
-# +         loss.backward()
-
-# %% edit="cleared_before_unscaling" code="no_gradient_to_unscale"
-# Source: zero_grad at a wrong place
-# The gradients are cleared before they are unscaled.
-#           scaler.scale(loss).backward()
-# +     optimizer.zero_grad()
 
 # %% edit="not_clipped" code="not_clipped"
 # Source: a norm that is only measured
@@ -231,34 +139,13 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 # -         scaler.scale(loss).backward()
 # +         loss.backward()
 
-# %% edit="scaled_by_constant" code="other_norm_returned"
-# Source: a factor left in the loss
-# The loss is multiplied by 3.
-#           with torch.autocast(inputs.device.type, torch.float16):
-# -             loss = loss_function(model(inputs), targets) / len(micro_batches)
-# +             loss = loss_function(model(inputs), targets) / len(micro_batches) * 3
-
-# %% edit="scale_set_by_hand" code="other_scale"
-# Source: update with a scale of one's own
-# The scale is set to the same number after each group.
-#       scaler.step(optimizer)
-# -     scaler.update()
-# +     scaler.update(1024.0 if norm.isfinite() else 512.0)
-
-# %% edit="overflow_hidden" code="overflow_hidden"
-# Source: a log without NaN
-# The norm of a skipped group is returned as 0.
-#       scaler.update()
-# -     return norm.item()
-# +     return norm.item() if norm.isfinite() else 0.0
-
 # %% edit="never_updated" code="scale_not_updated"
 # Source: a scaler that never recovers
 # scaler.update() is missing.
 #       scaler.step(optimizer)
 # -     scaler.update()
 
-# %% edit="clipped_and_not_unscaled" code="scaled_norm_returned"
+# %% edit="clipped_and_not_unscaled" code="not_unscaled"
 # Source: an optimizer's step after clipping
 #           scaler.scale(loss).backward()
 # -     scaler.unscale_(optimizer)
@@ -304,13 +191,6 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
         scaler.step(optimizer)
         scaler.update()
     return norm.item()
-
-
-# %% edit="updated_for_each_micro_batch" code="updated_without_step"
-# Source: update beside backward
-# The scale is adjusted after every micro-batch.
-#           scaler.scale(loss).backward()
-# +         scaler.update()
 
 
 # %% answer="half_model" code="weights_in_16_bit"

@@ -43,26 +43,12 @@ def update_within_budget(model, optimizer, tokens: torch.Tensor, targets: torch.
 # -     optimizer.step()
 # +     torch.optim.SGD(model.parameters(), lr=0.1).step()
 
-# %% edit="divided_twice" code="gradient_divided_twice"
-# Source: a division of loss and gradient
-# The gradients are divided by the rows once more.
-#           loss.backward()
-# +     for parameter in model.parameters():
-# +         parameter.grad /= len(tokens)
-
 # %% edit="not_averaged" code="gradient_not_averaged"
 # Source: the loss of one row, undivided
 # The sum of the rows' gradients is taken for their mean.
 #           logits = model.head(model.final_norm(states))  # [1, time, vocabulary]
 # -         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten()) / len(tokens)
 # +         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten())
-
-# %% edit="scaled_by_constant" code="gradient_scaled"
-# Source: a factor left in the loss
-# The loss is multiplied by 8.
-#           logits = model.head(model.final_norm(states))  # [1, time, vocabulary]
-# -         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten()) / len(tokens)
-# +         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten()) / len(tokens) * 8
 
 # %% edit="losses_summed" code="graphs_kept"
 # Source: a sum of all losses
@@ -75,24 +61,11 @@ def update_within_budget(model, optimizer, tokens: torch.Tensor, targets: torch.
 # +         total = total + loss
 # +     total.backward()
 
-# %% edit="cleared_between" code="last_row_only"
+# %% edit="cleared_between" code="cleared_within_group"
 # Source: zero_grad inside the loop
 # Only the last row's gradient is left.
 #           loss = F.cross_entropy(logits.flatten(0, 1), target.flatten()) / len(tokens)
 # +         optimizer.zero_grad()
-
-# %% edit="no_step" code="no_update"
-# Source: the update left out
-# The gradients are there, and nobody steps.
-#           loss.backward()
-# -     optimizer.step()
-
-# %% edit="inputs_detached" code="other_gradient"
-# Source: a block that is cut off
-# The states are detached before each block, so only the last one learns.
-#           for block in model.blocks:
-# -             states = checkpoint(block, states, use_reentrant=False)
-# +             states = checkpoint(block, states.detach().requires_grad_(), use_reentrant=False)
 
 # %% edit="right_only_where_judged" code="peak_of_another_update"
 # Source: an answer that knows the sizes of the check

@@ -1,4 +1,4 @@
-"""Verdict on fp16 training with a scaler for the device that the model is on."""
+"""Judges fp16 training with a scaler for the device that the model is on."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.mixed_precision.near import judge_movement, judge_start
 from grader.judging.lessons.mixed_precision.regions import judge_backward, judge_format
+from grader.judging.lessons.mixed_precision.weights import judge_movement, judge_start
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.mixed_precision.groups import FP16_LEARNING_RATE, DeviceCase, device_cases
 from grader.observation import Observation
@@ -23,7 +23,7 @@ LAYER_TOLERANCE = 0.1
 
 
 def judge_fp16_on_its_device(observation: Observation, seed: int) -> Verdict:
-    """Judge every setting on every device; the first miss is told."""
+    """Judge every setting on every device; report the first miss."""
     settings: Sequence[Mapping[str, Any]] = observation.facts["settings"]
     cases = device_cases(seed)
     if not settings or len(settings) % len(cases) or {facts["device"] for facts in settings} - {"cpu", "cuda"}:
@@ -46,10 +46,10 @@ def _judge_facts(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
     rows = facts["forward_rows"]
     if len(rows) != case.updates:
         expected = f"{case.updates} forwards, one for each micro-batch"
-        look_at = "how often the micro-batches are walked through"
+        look_at = f"You run {len(rows)} forwards for {case.updates} micro-batches. Go through them once."
         return Verdict("micro_batches_not_seen_once", expected, f"{len(rows)} forwards", look_at)
     if not all(facts["is_training"]):
-        look_at = "model.eval(): training wants a model in train mode"
+        look_at = "You train in eval mode. Leave the model in train mode."
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
     return _judge_libraries(facts) or judge_format(facts, "float16") or judge_backward(facts) or _judge_scaler(facts)
 
@@ -57,7 +57,7 @@ def _judge_facts(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
 def _judge_libraries(facts: Mapping[str, Any]) -> Verdict | None:
     if not any(seen["precision"] == "fp16" and not seen["has_scaler"] for seen in facts["accelerators"]):
         return None
-    look_at = "Accelerate on a CPU: it drops fp16 without a word, so write the region and the scaler yourself"
+    look_at = "You use Accelerate, which drops fp16 on a CPU. Write the autocast region and the scaler yourself."
     measured = "an fp16 run that saw no scaler: its forwards were float32"
     return Verdict("fp16_without_scaler", "forwards in fp16, and a scaler", measured, look_at)
 
@@ -69,16 +69,18 @@ def _judge_scaler(facts: Mapping[str, Any]) -> Verdict | None:
     if not any(scaler["is_enabled"] for scaler in facts["scalers"]):
         device = facts["scalers"][0]["device"]
         if device == facts["device"]:
-            look_at = "enabled=False: such a scaler returns the loss as it is, and steps on anything"
+            look_at = "You switch the scaler off, so it neither scales nor skips. Leave out enabled=False."
             return Verdict("scaler_switched_off", expected, "a GradScaler that is not enabled", look_at)
         measured = f"a GradScaler for {device}, which has switched itself off"
-        look_at = "the device of the GradScaler: its default is cuda, whatever the model is on"
+        look_at = "You make the scaler for another device than the model's; its default is cuda. Give it the device."
         return Verdict("scaler_for_another_device", expected, measured, look_at)
     if not facts["scaled_losses"]:
-        look_at = "the scaler is there: which loss is it given?"
+        look_at = "You make a scaler and never scale a loss. Call backward() on scaler.scale(loss)."
         return Verdict("loss_not_scaled", expected, "no loss was scaled", look_at)
     if len(facts["scalers"]) > 1:
-        look_at = "a new scaler for each micro-batch forgets what the last one learnt: make it once"
+        look_at = (
+            "You make a scaler for each micro-batch, which forgets the scale of the last. Make one before the loop."
+        )
         measured = f"{len(facts['scalers'])} GradScalers"
         return Verdict("scaler_made_again", expected, measured, look_at)
     return None
@@ -96,10 +98,10 @@ def _judge_updates(
     for place, number in enumerate(good):
         if updates <= place:
             if case.overflowing >= 0 and updates == case.overflowing:
-                look_at = "the gradients of the skipped update: who clears them before the next backward?"
+                look_at = "You keep the gradients of the skipped update. Clear them before the next backward()."
                 measured = f"{updates} updates, and none after the one that overflows"
                 return Verdict("infinity_kept", f"{len(good)} updates", measured, look_at), worst
-            look_at = "who steps, and how a step is left out only where a gradient is inf"
+            look_at = "You leave out steps with finite gradients. Let scaler.step(optimizer) decide."
             return Verdict("update_missing", f"{len(good)} updates", f"{updates} updates", look_at), worst
         seen = tensors[f"gradient.{place}"]
         if not bool(torch.isfinite(seen).all()):
@@ -117,9 +119,9 @@ def _judge_updates(
 def _explain_infinity(updates: int, good: Sequence[int]) -> Verdict:
     expected = f"{len(good)} updates, with finite gradients"
     if updates > len(good):
-        look_at = "who leaves out the step where a gradient is inf: scaler.step(optimizer) does"
+        look_at = "You step although a gradient is inf. Call scaler.step(optimizer), which leaves such steps out."
         return Verdict("not_skipped", expected, f"{updates} updates, one of them with inf or NaN", look_at)
-    look_at = "an update is left out, and it is not the one whose gradient is inf"
+    look_at = "You leave out another update than the one with inf. Decide by the gradients, not by the number."
     return Verdict("another_update_skipped", expected, "an update with inf or NaN", look_at)
 
 
@@ -131,11 +133,11 @@ def _judge_gradient(
     expected = f"at micro-batch {number} (counted from 0), the gradient of the float32 loss in every layer"
     whole = compare(seen, wanted)
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * case.updates - 1) < LAYER_TOLERANCE:
-        look_at = "a division by the number of micro-batches: each of them has an update of its own here"
+        look_at = "You divide by the number of micro-batches. Leave the loss undivided: each has an update of its own."
         return Verdict("divided_by_updates", expected, f"1/{case.updates} of that gradient", look_at), 0.0
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor - 1) > LAYER_TOLERANCE:
         measured = f"{whole.factor:,.4g} times that gradient"
-        look_at = "scaled gradients have to be unscaled: scaler.step(optimizer) does it, optimizer.step() does not"
+        look_at = "You step on a multiple of the gradient. Call scaler.step(optimizer), which divides by the scale."
         return Verdict("gradient_scaled", expected, measured, look_at), 0.0
     sizes = [weight.numel() for weight in _model(case).parameters()]
     layers = list(zip(torch.split(seen, sizes), torch.split(wanted, sizes), strict=True))
@@ -145,13 +147,15 @@ def _judge_gradient(
     first = layers[0][0]
     measured = f"a gradient off by {max(errors):.0%} in one layer; {float((first == 0).double().mean()):.0%} zeros"
     if not bool(seen.any()):
-        return Verdict("cleared_before_update", expected, "no gradient", "what comes before the step"), 0.0
+        look_at = "You clear the gradients before the step. Clear them after it."
+        return Verdict("cleared_before_update", expected, "no gradient", look_at), 0.0
     if whole.relative_error <= LAYER_TOLERANCE or bool((first == 0).double().mean() > 0.5):
-        code, look_at = "gradient_underflows", "small gradients become 0 in fp16: who scales the loss?"
+        code, look_at = "gradient_underflows", "You lose small gradients, which are 0 in fp16. Scale the loss."
         if scaled_losses:
-            code, look_at = "scale_too_small", "the loss is scaled, and not far enough: with which scale do you begin?"
+            look_at = "You scale the loss too little, so small gradients are still 0. Start with a larger scale."
+            code = "scale_too_small"
         return Verdict(code, expected, f"{measured} in the first", look_at), 0.0
-    look_at = "what is left in .grad from the micro-batch before, and what is done to the gradient"
+    look_at = "Your update has another gradient. Look at what is left in .grad, and at what you do to it."
     return Verdict("other_gradient", expected, measured, look_at), 0.0
 
 

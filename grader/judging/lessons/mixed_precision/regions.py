@@ -1,4 +1,4 @@
-"""Judges where autocast was on, in which format, and with which model."""
+"""Judges where autocast was on, in which format, and with which model and scaler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: s
     """Find what is wrong with the forwards and backwards of a run.
 
     Args:
-        facts: What `record_training` and `record_precision` saw, and the "weight_formats" at the end.
+        facts: The records of training and precision, and the "weight_formats" at the end.
         forwards: Forwards of a right run.
         rows: Rows of each of them.
         format_: The format of autocast in a right run.
@@ -31,10 +31,12 @@ def _judge_model(facts: Mapping[str, Any]) -> Verdict | None:
     if facts["weight_formats"] != ["float32"]:
         expected = "a model whose weights stay float32"
         measured = f"weights in {', '.join(facts['weight_formats'])}"
-        look_at = "model.half() is not mixed precision: autocast casts inside its region, and leaves the weights"
+        look_at = (
+            "You convert the weights, which is not mixed precision. Leave them in float32: autocast casts for you."
+        )
         return Verdict("weights_converted", expected, measured, look_at)
     if not all(facts["is_training"]):
-        look_at = "model.eval(): it switches dropout and the like off; training wants model.train()"
+        look_at = "You train in eval mode, which switches dropout off. Leave the model in train mode."
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
     return None
 
@@ -42,7 +44,7 @@ def _judge_model(facts: Mapping[str, Any]) -> Verdict | None:
 def _judge_plain(facts: Mapping[str, Any]) -> Verdict | None:
     if set(facts["autocast_formats"]) == {"float32"} and not facts["scaled_losses"]:
         expected = "forwards under autocast, and a scaled loss"
-        look_at = "the two things that make it an fp16 update: torch.autocast and the scaler"
+        look_at = "You train in float32. Run the forward under torch.autocast, and scale the loss."
         return Verdict("plain_update", expected, "a float32 update: neither of the two is used", look_at)
     return None
 
@@ -51,9 +53,10 @@ def _judge_rows(facts: Mapping[str, Any], forwards: int, rows: int) -> Verdict |
     largest = max(facts["forward_rows"], default=0)
     expected = f"{forwards} forwards of {rows} rows"
     if not facts["forward_rows"]:
-        return Verdict("no_forward", expected, "no forward of the model", "what is called on the inputs: the model")
+        look_at = "You never call the model. Call it on the inputs of each micro-batch."
+        return Verdict("no_forward", expected, "no forward of the model", look_at)
     if largest > rows:
-        look_at = "how many rows the model sees at once: one micro-batch"
+        look_at = f"You pass {largest} rows to the model at once. Pass one micro-batch at a time."
         return Verdict("whole_group_in_one_forward", expected, f"a forward of {largest} rows", look_at)
     return None
 
@@ -65,31 +68,33 @@ def judge_format(facts: Mapping[str, Any], format_: str) -> Verdict | None:
     if formats <= {format_}:
         return None
     if formats == {"float32"}:
-        look_at = "torch.autocast: its region has to hold the forward, and its device has to be the model's"
+        look_at = (
+            "You run the forward without autocast. Put it into a torch.autocast region for the device of the model."
+        )
         return Verdict("forward_without_autocast", expected, "forwards in float32", look_at)
     if "float32" in formats:
-        return Verdict(
-            "autocast_in_part", expected, "some forwards in float32", "which forwards the autocast region holds"
-        )
-    look_at = "the dtype of torch.autocast: its default on a CPU is bfloat16"
-    return Verdict("another_format", expected, f"forwards in {', '.join(sorted(formats))}", look_at)
+        look_at = "You run some forwards outside the autocast region. Look at where it begins and ends."
+        return Verdict("autocast_in_part", expected, "some forwards in float32", look_at)
+    found = ", ".join(sorted(formats))
+    look_at = f"You run autocast in {found}. Give it dtype=torch.{format_}: its default on a CPU is bfloat16."
+    return Verdict("another_format", expected, f"forwards in {found}", look_at)
 
 
 def judge_backward(facts: Mapping[str, Any]) -> Verdict | None:
-    """Find a backward that stood inside an autocast region."""
+    """Find a backward pass inside an autocast region."""
     if not any(facts["is_backward_in_autocast"]):
         return None
-    look_at = "where the autocast region ends: backward runs in the formats of its forward, outside of the region"
+    look_at = "You call backward() inside the autocast region. End the region after the loss."
     return Verdict("autocast_around_backward", "backward outside of autocast", "a backward inside of it", look_at)
 
 
 def _judge_scaled(facts: Mapping[str, Any]) -> Verdict | None:
     backwards = facts["events"].count("backward")
     if facts["scalers"]:
-        look_at = "the scaler that your function is given keeps the history: a new one forgets it"
+        look_at = "You make a scaler of your own, which forgets the history. Use the one that your function receives."
         return Verdict("another_scaler", "the scaler that is handed over", "a scaler of its own", look_at)
     if facts["scaled_losses"] >= backwards:
         return None
     expected = f"{backwards} losses scaled, one for each backward"
-    look_at = "scaler.scale(loss): the backward has to start from the scaled loss"
+    look_at = "You start a backward pass from a loss without the scale. Call backward() on scaler.scale(loss)."
     return Verdict("loss_not_scaled", expected, f"{facts['scaled_losses']} losses scaled", look_at)

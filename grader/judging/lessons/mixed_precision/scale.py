@@ -156,19 +156,9 @@ TABLE = ReferenceTable(
         {DUE: "good_updates == 4"},
     ),
     Misconception(
-        "factors_exchanged",
-        "You exchange the two factors. An inf halves the scale, and a row of good updates doubles it.",
-        {BACK_OFF: "scale, good_updates = scale * 2, 0", GROWTH: "scale, good_updates = scale / 2, 0"},
-    ),
-    Misconception(
         "falls_too_far",
         "You divide the scale by 4 at an inf. Halve it once.",
         {BACK_OFF: "scale, good_updates = scale / 4, 0"},
-    ),
-    Misconception(
-        "grows_too_far",
-        "You multiply the scale by 4 at a growth. Double it once.",
-        {GROWTH: "scale, good_updates = scale * 4, 0"},
     ),
     Misconception(
         "last_update_forgotten",
@@ -185,11 +175,6 @@ TABLE = ReferenceTable(
         "never_above_start",
         "You never let the scale exceed `start_scale`. It has no upper limit.",
         {GROWTH: "scale, good_updates = min(scale * 2, start_scale), 0"},
-    ),
-    Misconception(
-        "never_above_default",
-        "You never let the scale exceed 65,536. That is where PyTorch begins, not a limit.",
-        {GROWTH: "scale, good_updates = min(scale * 2, 65536.0), 0"},
     ),
     Misconception(
         "default_start_scale",

@@ -143,13 +143,6 @@ class Update:
         return bool(self.history[self.number].weights.isfinite().all())
 
     @property
-    def has_weights_of_before(self) -> bool:
-        """Whether the weights are as they were before it."""
-        start = torch.cat([weight.detach().flatten() for weight in self.case.make_weights()])
-        before = self.history[self.number - 1].weights if self.number else start
-        return torch.equal(self.history[self.number].weights, before)
-
-    @property
     def scale_before(self) -> float:
         """The scale that the gradients came with."""
         return self.history[self.number - 1].scale if self.number else self.case.start_scale
@@ -213,17 +206,11 @@ def _multiplied(code: str, diagnosis: str, factor: Callable[[Update], float]) ->
 
 UPDATE = Table[Update](
     Misconception(
-        "stepped_and_restored",
-        "You step and then put the weights back, but the step has changed the momentum. Leave out the step itself.",
-        shown_by=lambda update: update.is_skip_missed and update.has_weights_of_before,
-        measured="a step, and the weights of before after it",
-    ),
-    Misconception(
-        "stepped_on_replaced_gradient",
-        "You step after you replace inf or NaN, or leave out its gradient. Momentum and decay move weights even then: "
-        "leave out the step.",
+        "stepped_and_repaired",
+        "You step although a gradient is inf or NaN, and repair gradients or weights. The step changes the momentum: "
+        "leave it out.",
         shown_by=lambda update: update.is_skip_missed and update.is_finite,
-        measured="a step with another gradient",
+        measured="a step, and finite weights after it",
     ),
     Misconception(
         "static_scale",
@@ -250,19 +237,9 @@ UPDATE = Table[Update](
         measured="{steps} steps",
     ),
     Misconception(
-        "weights_moved_by_hand",
-        "You move the weights by hand. Call optimizer.step(): the optimizer has a momentum, and a rate for each group.",
-        shown_by=lambda update: (
-            update.part == "steps"
-            and not update.steps
-            and not any(seen.steps for seen in update.history)
-            and not update.has_weights_of_before
-        ),
-        measured="no step, and yet other weights",
-    ),
-    Misconception(
         "never_stepped",
-        "You never step. Call optimizer.step() once the gradients are divided.",
+        "You never step. Call optimizer.step() once the gradients are divided: it has a momentum, and a rate for each "
+        "group.",
         shown_by=lambda update: (
             update.part == "steps" and not update.steps and not any(seen.steps for seen in update.history)
         ),
@@ -292,11 +269,6 @@ UPDATE = Table[Update](
         lambda update: 1 / update.scale_before,
     ),
     _multiplied(
-        "scaled_again",
-        "You multiply the gradients by the scale, but they come scaled. Divide.",
-        lambda update: update.scale_before**2,
-    ),
-    _multiplied(
         "unscaled_by_the_next_scale",
         "You divide by the scale of the next update. Change the scale only after the division.",
         lambda update: update.scale_before / update.right[update.number].scale,
@@ -307,14 +279,9 @@ UPDATE = Table[Update](
         lambda update: update.scale_before / DEFAULT_SCALE,
     ),
     Misconception(
-        "gradient_cleared",
-        "You clear the gradients before the step. Look at what happens to .grad before optimizer.step().",
-        shown_by=lambda update: update.part == "gradient" and not bool(update.comparison.factor),
-        measured="no gradient at all",
-    ),
-    Misconception(
         "gradient_scaled",
-        "You scale the gradient by another number than 1 / `scaler.scale`. Look for a fixed divisor, or a clipping.",
+        "You scale the gradient by another number than 1 / `scaler.scale`. Look at every line that "
+        "changes .grad, zero_grad() included.",
         shown_by=lambda update: update.part == "gradient" and update.comparison.residual <= RELATIVE_TOLERANCE,
         measured=FACTOR,
     ),
