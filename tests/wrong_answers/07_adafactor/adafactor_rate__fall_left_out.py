@@ -1,6 +1,0 @@
-# Source: a likely slip
-# The bound alone.
-def adafactor_rate(form: str, lr: float, step: int, weight_rms: float) -> float:
-    bounds = {"transformers": 1e-2, "warm-up": 1e-6 * step, "torch": lr}
-    rate = bounds[form] if form in bounds else lr
-    return rate if form == "Trainer" else rate * max(1e-3, weight_rms)
