@@ -106,6 +106,7 @@ def scaled_update(scaler, optimizer) -> None:
 # -         for parameter in parameters:
 # +         for parameter in optimizer.param_groups[0]["params"]:
 
+
 # %% answer="weights_put_back" code="stepped_and_repaired"
 # Source: a step that is undone
 # The optimizer steps on inf, and the weights are copied back.
