@@ -16,7 +16,7 @@ ADDRESS = RepositoryAddress("someone/course", "main")
 
 @pytest.fixture
 def pip_calls(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Stand in for Colab with a pip that fails; return what it is asked to do."""
+    """Imitate Colab with a pip that fails; return what it is asked to do."""
     calls: list[list[str]] = []
 
     def run(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:

@@ -65,7 +65,7 @@ class PeakCase:
 
 
 def peak_cases(seed: int) -> tuple[PeakCase, ...]:
-    """Four settings: the peak lies at another moment in each, and the last has no optimizer state."""
+    """Four settings: the peak comes at another moment in each, and the last has no optimizer state."""
     draw = random.Random(seed)
     width, blocks = 16 * draw.randrange(8, 13), draw.randrange(16, 21)
     return (

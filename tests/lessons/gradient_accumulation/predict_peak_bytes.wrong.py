@@ -36,7 +36,7 @@ def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes:
 
 # %% answer="activations_whole" code="activations_not_divided"
 # Source: a likely mistake: the argument is used as it comes
-# The activations of the whole batch are taken to be held beside the accumulated gradients.
+# The activations of the whole batch are taken to be held in addition to the accumulated gradients.
 def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
     gradient_bytes = parameter_bytes
     accumulated_bytes = gradient_bytes if k > 1 else 0

@@ -1,6 +1,6 @@
 # %% answer="gradients_corrected"
 # Source: the gradients of the short last group are multiplied before the update
-# The correction is made on the gradients; the Trainer is told after it was built.
+# The correction is made on the gradients; the Trainer learns of it after it was built.
 def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int, learning_rate: float) -> None:
     accelerator = Accelerator(gradient_accumulation_steps=k)
     sgd = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)

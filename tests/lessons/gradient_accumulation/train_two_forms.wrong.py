@@ -60,7 +60,7 @@ def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int,
 # -             correction = k / last_group if index >= len(loader) - last_group else 1
 
 # %% edit="loss_divided_again" code="accelerate_gradient_divided_twice"
-# Source: Accelerate's migration guide, where loss / gradient_accumulation_steps stands in the raw loop and has to go
+# Source: Accelerate's migration guide, where loss / gradient_accumulation_steps is in the raw loop and has to go
 #               correction = k / last_group if index >= len(loader) - last_group else 1
 # -             accelerator.backward(model(**batch).loss * correction)
 # +             accelerator.backward(model(**batch).loss / k * correction)

@@ -17,7 +17,7 @@ def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> 
 
 # %% edit="copied_from_lesson" code="default_start_scale"
 # Source: the lesson's sentence on GradScaler's defaults
-# The library's defaults stand in the place of the arguments.
+# The library's defaults replace the arguments.
 # -     scale, good_updates = start_scale, 0
 # +     scale, good_updates = 65536.0, 0
 #       for is_inf in found_inf:

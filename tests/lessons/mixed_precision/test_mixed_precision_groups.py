@@ -33,7 +33,7 @@ def make_train_group(
     before: Change | None = None,
     norm_of: Callable[[float, float], float] = lambda norm, max_norm: norm,
 ) -> Change:
-    """The right update, but for what is given."""
+    """The right update, except for what is given."""
 
     def clip_norm(model: nn.Module, max_norm: float) -> float:
         return float((clip or nn.utils.clip_grad_norm_)(model.parameters(), max_norm))

@@ -170,7 +170,7 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 # -     scaler.step(optimizer)
 
 # %% edit="unscaled_for_each_micro_batch" code="unscaled_twice"
-# Source: unscale_ beside backward
+# Source: unscale_ next to backward
 # The gradients are unscaled after every micro-batch.
 #           scaler.scale(loss).backward()
 # -     scaler.unscale_(optimizer)
