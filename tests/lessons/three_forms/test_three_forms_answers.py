@@ -26,15 +26,12 @@ RIGHT = {"sampling": True, "clipping": False, "schedule": True}
         (True, "one_truth_returned"),
         ("sampling", "text_returned"),
         (["sampling"], "names_listed"),
-        ([], "names_listed"),
         ((True, False, True), "values_without_keys"),
         (1.0, "wrong_type"),
-        ({}, "key_missing"),
         ({"Sampling": True, "clipping": True, "schedule": True}, "key_missing"),
         (RIGHT | {"decay": True}, "key_not_asked_for"),
         (RIGHT | {"clipping": "yes"}, "text_for_truth"),
         (RIGHT | {"clipping": 0}, "number_for_truth"),
-        (RIGHT | {"clipping": numpy.int64(1)}, "number_for_truth"),
         (RIGHT | {"clipping": None}, "value_missing"),
         (RIGHT | {"clipping": [True]}, "value_of_wrong_type"),
         (RIGHT | {"clipping": torch.tensor([True, False])}, "value_of_wrong_type"),
@@ -58,12 +55,9 @@ def test_truths_of_numpy_and_torch_are_read_as_python_s(kind: type) -> None:
         (None, "returned_none"),
         (0.7, "one_number_returned"),
         (torch.tensor(0.7), "one_number_returned"),
-        ("0.7", "wrong_type"),
         ({0: 0.7}, "wrong_type"),
-        (["0.7"], "wrong_type"),
         ([float("nan")], "not_finite"),
         ([torch.ones(1, requires_grad=True).sum()], "graph_returned"),
-        (torch.ones(2, requires_grad=True), "graph_returned"),
     ],
 )
 def test_losses_of_another_kind_are_named(losses: object, code: str) -> None:
@@ -72,13 +66,9 @@ def test_losses_of_another_kind_are_named(losses: object, code: str) -> None:
     assert failure.value.code == code
 
 
-@pytest.mark.parametrize("losses", [[1, 2.0], (1.0, 2.0), numpy.array([1, 2]), torch.tensor([1.0, 2.0])])
+@pytest.mark.parametrize("losses", [(1, 2.0), numpy.array([1, 2]), [torch.tensor(1.0), numpy.float32(2)]])
 def test_a_sequence_of_numbers_is_read_as_losses(losses: object) -> None:
     assert require_losses(losses) == [1, 2]
-
-
-def test_detached_losses_are_read_as_numbers() -> None:
-    assert require_losses([torch.tensor(1.0), numpy.float32(2)]) == [1, 2]
 
 
 def test_libraries_are_refused_by_name_and_given_back_afterwards() -> None:

@@ -111,7 +111,7 @@ def test_the_rounding_of_a_float_passes(rounding: float) -> None:
 
 def test_extrapolated_peaks_without_both_forecasts_or_without_sense_fail() -> None:
     truths = extrapolation.TABLE.truths(0)
-    assert truths == [case.peak_bytes(case.layers) for case in extrapolation_cases(0)]
+    assert truths[0] == 12_549_588_588  # BERT-large, as the lesson forecasts it whole
     assert judge_lines(truths, [[case.few] for case in extrapolation_cases(0)]) == "small_models_not_forecast"
     assert judge_lines([1e9] * len(truths)) == judge_lines([float("nan")] * len(truths)) == "unrecognised"
 

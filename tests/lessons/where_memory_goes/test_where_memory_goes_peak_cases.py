@@ -1,8 +1,8 @@
 """The cases of the predicted and of the extrapolated peak are what the lesson says of them."""
 
 import pytest
-from grader.judging.lessons.where_memory_goes.line_mistakes import fixed_bytes, peak_bytes, truth
 
+from grader.judging.lessons.where_memory_goes.extrapolation import extrapolate
 from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
 from grader.lessons.where_memory_goes.extrapolation import BERT_LARGE, extrapolation_cases
 from grader.lessons.where_memory_goes.step_peak import step_cases
@@ -47,10 +47,14 @@ def test_chains_differ_between_seeds():
     assert all(len({step_cases(seed)[place] for seed in range(50)}) > 30 for place in range(4))
 
 
+def peak_of(case, layers):
+    return extrapolate(case.few_bytes, case.more_bytes, case.few, case.more, layers)
+
+
 @pytest.mark.parametrize("layers", [2, 4, pytest.param(24, marks=pytest.mark.slow)])
 def test_bert_large_has_the_forecast_bytes(layers):
     forecast = forecast_peak_memory(bert_large_recipe(layers=layers), operators="cpu")
-    assert peak_bytes(BERT_LARGE, layers) == forecast.peak_bytes
+    assert peak_of(BERT_LARGE, layers) == forecast.peak_bytes
 
 
 def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both():
@@ -64,4 +68,4 @@ def test_models_differ_by_other_numbers_of_layers_and_one_is_smaller_than_both()
 
 def test_the_fixed_part_is_large_enough_to_be_missed():
     for seed in range(200):
-        assert all(fixed_bytes(case) > 0.03 * truth(case) for case in extrapolation_cases(seed))
+        assert all(peak_of(case, 0) > 0.03 * peak_of(case, case.layers) for case in extrapolation_cases(seed))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from grader.judging.lessons.where_memory_goes.byte_counts import format_byte_count
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
@@ -154,14 +152,10 @@ TABLE = ReferenceTable(
         ],
     ),
     hard_coded(extrapolation_cases),
-    run=lambda extrapolate, case: _run(extrapolate, case),
+    run=lambda extrapolate, case: extrapolate(case.few_bytes, case.more_bytes, case.few, case.more, case.layers),
     cases=extrapolation_cases,
     is_near=within(relative=TOLERANCE),
 )
-
-
-def _run(extrapolate: Callable[..., float], case: ExtrapolationCase) -> float:
-    return extrapolate(case.few_bytes, case.more_bytes, case.few, case.more, case.layers)
 
 
 def judge_extrapolated_peak(observation: Observation, seed: int) -> Verdict:
