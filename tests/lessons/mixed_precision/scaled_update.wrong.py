@@ -7,7 +7,7 @@ def scaled_update(scaler, optimizer) -> None:
 
 # %% edit="hard_coded" code="overflow_missed" seed=20011
 # Source: the skips of the visible case, written down
-# A table of skipped updates stands for a look at the gradients.
+# A table of skipped updates replaces a look at the gradients.
 #       is_finite = all(bool(parameter.grad.isfinite().all()) for parameter in parameters)
 # +     if not hasattr(scaler, "calls"):
 # +         scaler.calls = 0
@@ -105,6 +105,7 @@ def scaled_update(scaler, optimizer) -> None:
 #       if is_finite:
 # -         for parameter in parameters:
 # +         for parameter in optimizer.param_groups[0]["params"]:
+
 
 # %% answer="weights_put_back" code="stepped_and_repaired"
 # Source: a step that is undone
