@@ -91,7 +91,7 @@ def refuse_library_scaler() -> Iterator[None]:
     """Fail the check when the block makes or uses a GradScaler of PyTorch."""
 
     def refuse(*_: Any, **__: Any) -> None:
-        look_at = "You use PyTorch's scaler. Write the lines that its step() and update() stand for yourself."
+        look_at = "You use PyTorch's scaler. Write what its step() and update() do yourself."
         fail("library_scaler_used", "a scaler of your own", "a torch.amp.GradScaler", look_at)
 
     names = ("__init__", "unscale_", "step", "update")

@@ -7,7 +7,7 @@ def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> 
 
 # %% answer="hard_coded" code="visible_case_hard_coded" seed=20011
 # Source: the histories of the visible case, written down
-# A table of scales by number of updates stands for the rules.
+# A table of scales by number of updates replaces the rules.
 def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
     scales = {
         14: [65536, 65536, 65536, 32768, 32768, 32768, 32768, 65536, 65536, 65536, 32768, 32768, 32768, 32768, 65536]
@@ -95,7 +95,7 @@ def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> 
 
 
 # %% edit="grows_too_late" code="grows_too_late"
-# Source: a comparison with > in the place of >=
+# Source: a comparison with > instead of >=
 # One good update more than the interval is waited for.
 #               scale /= 2
 # -         elif good_updates == growth_interval:

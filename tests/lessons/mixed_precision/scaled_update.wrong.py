@@ -7,7 +7,7 @@ def scaled_update(scaler, optimizer) -> None:
 
 # %% edit="hard_coded" code="overflow_missed" seed=20011
 # Source: the skips of the visible case, written down
-# A table of skipped updates stands for a look at the gradients.
+# A table of skipped updates replaces a look at the gradients.
 #       is_finite = all(bool(parameter.grad.isfinite().all()) for parameter in parameters)
 # +     if not hasattr(scaler, "calls"):
 # +         scaler.calls = 0

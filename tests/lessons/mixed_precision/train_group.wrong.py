@@ -13,7 +13,7 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 
 # %% answer="hard_coded" code="skipped_without_infinity" seed=20011
 # Source: the overflows of the visible case, written down
-# A table of skipped groups stands for the scaler's look at the gradients.
+# A table of skipped groups replaces the scaler's look at the gradients.
 def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
     train_group.calls = getattr(train_group, "calls", -1) + 1
     is_second = train_group.calls >= 14
@@ -33,7 +33,7 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 
 # %% answer="copied_from_lesson" code="micro_batches_not_seen_once"
 # Source: the lesson's cell on the order of clipping
-# The loop over the micro-batches is missing: the first of them stands for the group.
+# The loop over the micro-batches is missing: only the first of them is used.
 def train_group(model, loss_function, optimizer, scaler, micro_batches: list, max_norm: float) -> float:
     inputs, targets = micro_batches[0]
     optimizer.zero_grad()
@@ -73,7 +73,7 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 
 # %% edit="autocast_around_backward" code="autocast_around_backward"
 # Source: one indentation too many
-# The backward stands inside the autocast region.
+# backward() is called inside the autocast region.
 #               loss = loss_function(model(inputs), targets) / len(micro_batches)
 # -         scaler.scale(loss).backward()
 # +             scaler.scale(loss).backward()

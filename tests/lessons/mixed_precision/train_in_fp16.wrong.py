@@ -57,7 +57,7 @@ def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
 
 # %% edit="autocast_around_backward" code="autocast_around_backward"
 # Source: one indentation too many
-# The backward stands inside the autocast region.
+# backward() is called inside the autocast region.
 #               loss = loss_function(model(inputs), targets)
 # -         scaler.scale(loss).backward()
 # +             scaler.scale(loss).backward()

@@ -1,6 +1,6 @@
 # %% edit="accelerator_autocast"
 # Source: accelerator.autocast around the forward
-# The forward is in an autocast region of the accelerator's own, too.
+# The forward runs in an autocast region of the accelerator's own, too.
 #           optimizer.zero_grad()
 # -         accelerator.backward(model(**batch).loss)
 # +         with accelerator.autocast():

@@ -1,5 +1,5 @@
 # %% answer="plain_baseline" code="accelerate_not_used"
-# Source: the raw loop in the place of both forms
+# Source: the raw loop instead of both forms
 # Both models are trained by the raw bf16 loop.
 def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
     train_raw(accelerate_model, dataset, rows, learning_rate, torch.bfloat16)
@@ -34,7 +34,7 @@ def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int,
 
 
 # %% answer="library_shortcut" code="models_swapped"
-# Source: the Trainer in the place of the loop
+# Source: the Trainer instead of the loop
 # Both models are trained by the Trainer.
 def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
@@ -109,7 +109,7 @@ def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int,
 
 # %% answer="accelerate_without_precision" code="accelerate_without_precision"
 # Source: the raw region inside of Accelerate
-# The Accelerator is not told the precision, and autocast is written by hand.
+# The Accelerator gets no precision, and autocast is written by hand.
 def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
     accelerator = new_accelerator()
     optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
@@ -127,7 +127,7 @@ def train_two_forms_in_bf16(accelerate_model, trainer_model, dataset, rows: int,
 
 # %% edit="autocast_around_backward" code="autocast_around_backward"
 # Source: accelerator.autocast around everything
-# The backward stands inside the autocast region.
+# backward() is called inside the autocast region.
 #           optimizer.zero_grad()
 # -         accelerator.backward(model(**batch).loss)
 # +         with accelerator.autocast():

@@ -180,7 +180,7 @@ class Peak:
 
     Attributes:
         rows: Rows of the batch.
-        at_once: The most rows that the first block saw at once.
+        at_once: The most rows that the first block received at once.
         events: Forwards and recomputations of the first block, and backward passes, in order.
     """
 
@@ -222,8 +222,8 @@ PEAK = Table[Peak](
     ),
     Misconception(
         "tensors_kept",
-        "You still hold too much at once. Look for losses, logits or graphs of earlier rows, and for a "
-        "recomputation of all blocks together.",
+        "You still hold too much at once. Look for losses, logits or graphs of earlier rows, and for a recomputation "
+        "of all blocks together.",
         shown_by=lambda peak: True,
     ),
 )

@@ -107,7 +107,7 @@ def _judge_format(facts: Facts, form: str) -> Verdict | None:
     asked = {accelerator["precision"] for accelerator in facts["accelerators"]}
     has_scaler = any(accelerator["has_scaler"] for accelerator in facts["accelerators"])
     if formats == {"float32"} and asked == {"fp16"} and not has_scaler:
-        measured = "an fp16 run that saw no scaler: its forwards were float32"
+        measured = "an fp16 run without a scaler: its forwards were float32"
         look_at = f"You ask for fp16, which is dropped on a CPU without a warning. {WHERE[form]}"
         return Verdict(f"{form}_fp16_without_scaler", expected, measured, look_at)
     if formats == {"bfloat16"} and form == "accelerate" and asked - {"bf16"}:

@@ -23,7 +23,7 @@ LAYER_TOLERANCE = 0.1
 
 
 def judge_fp16_on_its_device(observation: Observation, seed: int) -> Verdict:
-    """Judge every setting on every device; report the first miss."""
+    """Judge every setting on every device, and report the first that differs."""
     settings: Sequence[Mapping[str, Any]] = observation.facts["settings"]
     cases = device_cases(seed)
     if not settings or len(settings) % len(cases) or {facts["device"] for facts in settings} - {"cpu", "cuda"}:
@@ -58,7 +58,7 @@ def _judge_libraries(facts: Mapping[str, Any]) -> Verdict | None:
     if not any(seen["precision"] == "fp16" and not seen["has_scaler"] for seen in facts["accelerators"]):
         return None
     look_at = "You use Accelerate, which drops fp16 on a CPU. Write the autocast region and the scaler yourself."
-    measured = "an fp16 run that saw no scaler: its forwards were float32"
+    measured = "an fp16 run without a scaler: its forwards were float32"
     return Verdict("fp16_without_scaler", "forwards in fp16, and a scaler", measured, look_at)
 
 
