@@ -159,12 +159,6 @@ TABLE = ReferenceTable(
     ),
     *SECOND_MOMENT,
     Misconception(
-        "estimate_scaled",
-        "You scale the gradient before you square it. Look for a factor that is not asked for.",
-        {SQUARES: "(2 * gradient).square() + eps"},
-        variants=[{SQUARES: f"({factor} * gradient).square() + eps"} for factor in (0.5, 4, 0.25, 10, 0.1)],
-    ),
-    Misconception(
         "update_returned",
         "You return the update. The estimate itself is asked for; the gradient is divided by its root later.",
         {ESTIMATE: f"gradient / ({ESTIMATE}).sqrt()"},
