@@ -12,7 +12,6 @@ from torch import Tensor
 from grader.judging.lessons.adafactor.second_moment import (
     ESTIMATE,
     SECOND_MOMENT,
-    SQUARES,
     STEP,
     UNPACK,
     factored_second_moment,

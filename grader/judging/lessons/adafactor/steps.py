@@ -14,7 +14,6 @@ from torch import Tensor
 from grader.judging.lessons.adafactor.second_moment import (
     IS_MATRIX,
     SECOND_MOMENT,
-    STEP,
     factored_second_moment,
 )
 from grader.judging.misconceptions import Misconception, Table
