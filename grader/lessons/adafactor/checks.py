@@ -54,7 +54,7 @@ def check_adafactor_elements(predict_adafactor_elements: Callable[..., Any], see
             received = list(parameters)
             answer = predict_adafactor_elements(received, case.optimizer)
         if not is_as_before(received, parameters, [kind.is_trained for kind in case.tensors]):
-            changes = "You change the parameters that you count. Look for pop, requires_grad_ or an assignment to parameters[:]."
+            changes = "You change the parameters that you count. Look for pop, requires_grad_ or parameters[:] = ..."
             fail("parameters_changed", "the parameters as they were", "another list, or other parameters", changes)
         predicted.append(require_number(answer, "the elements of the state"))
     return Observation({"predicted_elements": predicted})
@@ -146,7 +146,7 @@ def _require_estimate(value: object, gradient: Tensor) -> Tensor:
             "You return a sparse tensor. Return a dense one.",
         )
     if isinstance(value, Tensor) and value.shape != gradient.shape and value.shape == gradient.mT.shape:
-        look_at = "You exchange the rows and columns of the estimate. A row mean belongs to [rows, 1], a column mean to [1, columns]."
+        look_at = "You exchange rows and columns. A row mean belongs to [rows, 1], a column mean to [1, columns]."
         fail("transposed", f"{what}: {tuple(gradient.shape)}", f"{tuple(value.shape)}", look_at)
     if isinstance(value, Tensor) and value.is_floating_point():
         require_tensor(value.detach().nan_to_num(), what, like=gradient)

@@ -36,7 +36,7 @@ LOOK_AT = FORMS_LOOK_AT | {
     "trainer_other_learning_rate": "You train with another learning rate. "
     "Set learning_rate of TrainingArguments to the argument lr.",
     "trainer_updates_misplaced": "You do not update exactly once for each batch. Look at gradient_accumulation_steps.",
-    "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where optimizer.step() is.",
+    "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where step() is.",
     "accelerate_other_learning_rate": "You give your Adafactor another learning rate. Pass it the argument lr.",
 }
 
