@@ -28,25 +28,33 @@ from grader.observing.step_records import StepRecord, copies, on_device
 from grader.testbed.own_optimizer import OwnOptimizer
 
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr")
-LINES_OF_MOMENT = "the three lines: row means, column means, and the matrix that they stand for"
-LINES_OF_STEP = "the lines of the update: the means, the division by the root, the clipping, the decay, the step"
+LINES_OF_MOMENT = (
+    "You call a library. Write the three lines by hand: row means, column means, and the matrix that they stand for."
+)
+LINE_OF_RATE = "You call a library. Look at the two options of each form, and at the table of the lesson."
+LINES_OF_STEP = (
+    "You call a library. Write the update by hand: the means, the division by the root, the clipping, the decay, the "
+    "step."
+)
 
 
 @make_check("predict_adafactor_elements", ("parameters", "library"))
 def check_adafactor_elements(predict_adafactor_elements: Callable[..., Any], seed: int) -> Observation:
     """Ask for the state of six lists of parameters, which have shapes and no values."""
     predicted = []
-    look_at = "the text: what is kept of a matrix, what of a vector, and which single numbers?"
+    look_at = (
+        "You let a library count. Read in the text what it keeps of a matrix and of a vector, and which single numbers."
+    )
     for case in elements_cases(seed):
         with (
             refuse_adafactor("a prediction, from the parameters and the name of the library", look_at),
             tell_arguments("predict_adafactor_elements", library=case.optimizer),
         ):
             parameters = case.make_parameters()
-            handed_over = list(parameters)
-            answer = predict_adafactor_elements(handed_over, case.optimizer)
-        if not is_as_before(handed_over, parameters, [kind.is_trained for kind in case.tensors]):
-            changes = "a line that changes what it counts: pop, an assignment to parameters[:], requires_grad_"
+            received = list(parameters)
+            answer = predict_adafactor_elements(received, case.optimizer)
+        if not is_as_before(received, parameters, [kind.is_trained for kind in case.tensors]):
+            changes = "You change the parameters that you count. Look for pop, requires_grad_ or parameters[:] = ..."
             fail("parameters_changed", "the parameters as they were", "another list, or other parameters", changes)
         predicted.append(require_number(answer, "the elements of the state"))
     return Observation({"predicted_elements": predicted})
@@ -54,7 +62,7 @@ def check_adafactor_elements(predict_adafactor_elements: Callable[..., Any], see
 
 @make_check("factored_second_moment", ("gradient", "state", "decay_rate", "eps"))
 def check_factored_moment(factored_second_moment: Callable[..., Any], seed: int) -> Observation:
-    """Hand over the gradients of four tensors, step by step."""
+    """Pass in the gradients of five tensors, step by step."""
     settings, tensors = [], {}
     for number, case in enumerate(moment_cases(seed)):
         state: dict[str, Any] = {}
@@ -81,7 +89,7 @@ def _copied(state: dict[str, Any]) -> dict[str, Any]:
     try:
         return copy.deepcopy(state)
     except Exception as error:
-        look_at = "what the state holds: tensors and numbers"
+        look_at = "You keep something in the state that cannot be copied. Keep tensors and numbers only."
         fail("state_not_copied", "a state that can be copied", f"{type(error).__name__}: {error}"[:120], look_at)
 
 
@@ -97,13 +105,20 @@ def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, 
         if "size of tensor" not in str(error) and "output with shape" not in str(error):
             raise
         if not state:
-            look_at = "which dict is filled: `state` is handed over empty, and only it comes back at the next step"
-            fail("state_not_filled", "means in the state that is handed over", "an empty state, and an error", look_at)
+            look_at = (
+                "You leave the `state` that your function receives empty. Fill it: only it comes back at the next step."
+            )
+            fail(
+                "state_not_filled",
+                "means in the state that your function receives",
+                "an empty state, and an error",
+                look_at,
+            )
         rows, columns = case.shape[-2:]
         if len(case.shape) > 2:
             look_at = (
-                "the dimensions of your means: 1 and 0 are right for one matrix, -1 and -2 for a stack too; a mean "
-                "that divides needs keepdim=True"
+                "You compute for one matrix, and this is a stack. Take the means over dimensions -1 and -2; "
+                "1 and 0 are right for one matrix only. A mean that divides needs keepdim=True."
             )
             fail(
                 "stack_not_expected",
@@ -113,8 +128,9 @@ def _call_moment(answer: Callable[..., Any], gradient: Tensor, state: dict[str, 
             )
         expected = f"{rows} row means and {columns} column means of a matrix of {rows} x {columns}"
         look_at = (
-            "which dimension each mean runs over, -1 for rows; and the product of [rows, 1] and [1, columns]: "
-            "unsqueeze(-1), unsqueeze(-2). keepdim=True needs a state of these shapes"
+            "You combine tensors whose shapes do not match. A row mean runs over dimension -1, a column mean over -2; "
+            "the product is that of [rows, 1] and [1, columns]: unsqueeze(-1), unsqueeze(-2). With keepdim=True the "
+            "state needs these shapes, too."
         )
         fail("shapes_do_not_meet", expected, str(error).partition("] ")[2] or str(error), look_at)
 
@@ -123,9 +139,14 @@ def _require_estimate(value: object, gradient: Tensor) -> Tensor:
     """Fail unless `value` is a tensor like the gradient; NaN and infinity are left to the judge."""
     what = "the second moment"
     if isinstance(value, Tensor) and value.layout is not torch.strided:
-        fail("wrong_layout", f"{what}: a plain tensor", str(value.layout), "what your function returns")
+        fail(
+            "wrong_layout",
+            f"{what}: a plain tensor",
+            str(value.layout),
+            "You return a sparse tensor. Return a dense one.",
+        )
     if isinstance(value, Tensor) and value.shape != gradient.shape and value.shape == gradient.mT.shape:
-        look_at = "the product: a row mean belongs to [rows, 1], a column mean to [1, columns]"
+        look_at = "You exchange rows and columns. A row mean belongs to [rows, 1], a column mean to [1, columns]."
         fail("transposed", f"{what}: {tuple(gradient.shape)}", f"{tuple(value.shape)}", look_at)
     if isinstance(value, Tensor) and value.is_floating_point():
         require_tensor(value.detach().nan_to_num(), what, like=gradient)
@@ -168,7 +189,9 @@ def _observe_steps(adafactor_step: Callable[..., Any], case: AdafactorCase) -> t
             optimizer.step()
         _require_untouched(optimizer, case, step)
         if any(weight.grad is not gradient for weight, gradient in zip(weights, gradients, strict=True)):
-            look_at = "who clears gradients: the training loop, with zero_grad()"
+            look_at = (
+                "You clear or replace a gradient. Leave .grad alone: the training loop clears it, with zero_grad()."
+            )
             fail("gradient_cleared", "every .grad as it was", "another .grad after the step", look_at)
         recorder.note(gradients, kept)
     states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
@@ -180,7 +203,7 @@ def _require_untouched(optimizer: torch.optim.Optimizer, case: AdafactorCase, st
     for number, group in enumerate(optimizer.param_groups):
         for name, value in case.options(number, step).items():
             if group.get(name) != value:
-                look_at = "a line that writes into the group: the rate of one tensor is a name of its own"
+                look_at = "You write into the options of a group. Give the rate of one tensor a name of its own."
                 fail(
                     "options_changed",
                     f"{name} {value} of a group, as it was",
@@ -224,7 +247,7 @@ def check_adafactor_rates(adafactor_rate: Callable[..., Any], seed: int) -> Obse
     rates = []
     for case in rate_cases(seed):
         with (
-            refuse_adafactor("the rate, computed by hand", "the two options of each form, and the table of the lesson"),
+            refuse_adafactor("the rate, computed by hand", LINE_OF_RATE),
             tell_arguments("adafactor_rate", **vars(case)),
         ):
             answer = adafactor_rate(case.form, case.lr, case.step, case.weight_rms)

@@ -19,7 +19,7 @@ def refuse_adafactor(instead: str, look_at: str) -> Iterator[None]:
 
     Args:
         instead: What is asked for, for the message.
-        look_at: What the learner is told to look at.
+        look_at: Where the learner should look.
     """
 
     def refuse(*_: Any, **__: Any) -> None:

@@ -1,4 +1,4 @@
-"""What lesson 07 says to answers that are no answers."""
+"""Answers of lesson 07 that no judge can compare."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from grader.lessons.adafactor.records import kept_numbers
 from grader.verdict import CheckFailed
 
 
-def told(check: str, answer) -> str:
+def code_of(check: str, answer) -> str:
     with pytest.raises(CheckFailed) as failure:
         getattr(grader, check)(answer)
     assert len(failure.value.lines()) in (1, 3)
@@ -25,17 +25,11 @@ def no_attempts(monkeypatch):
 
 @pytest.mark.parametrize(
     ("value", "code"),
-    [
-        (None, "returned_none"),
-        ("R + C", "wrong_type"),
-        ([1], "wrong_type"),
-        (float("nan"), "not_finite"),
-        (True, "wrong_type"),
-    ],
+    [(None, "returned_none"), ([1], "wrong_type"), (float("nan"), "not_finite"), (True, "wrong_type")],
 )
-def test_a_prediction_is_a_number(value, code):
-    assert told("check_adafactor_elements", lambda parameters, library: value) == code
-    assert told("check_adafactor_rates", lambda form, lr, step, weight_rms: value) == code
+def test_a_value_that_is_no_number_is_rejected(value, code):
+    assert code_of("check_adafactor_elements", lambda parameters, library: value) == code
+    assert code_of("check_adafactor_rates", lambda form, lr, step, weight_rms: value) == code
 
 
 def test_errors_name_what_the_function_was_called_with():
@@ -51,13 +45,8 @@ def test_errors_name_what_the_function_was_called_with():
 @pytest.mark.parametrize(
     ("make", "code"),
     [
-        (lambda gradient: None, "returned_none"),
         (lambda gradient: gradient.numpy(), "wrong_type"),
-        (lambda gradient: np.ones(3), "wrong_type"),
-        (lambda gradient: (part for part in gradient), "wrong_type"),
         (lambda gradient: gradient.double(), "wrong_dtype"),
-        (lambda gradient: gradient.to(torch.complex64), "wrong_dtype"),
-        (lambda gradient: gradient.int(), "wrong_dtype"),
         (lambda gradient: gradient.to("meta"), "wrong_device"),
         (lambda gradient: gradient.to_sparse(), "wrong_layout"),
         (lambda gradient: gradient[0], "wrong_shape"),
@@ -68,79 +57,33 @@ def test_errors_name_what_the_function_was_called_with():
     ],
 )
 def test_an_estimate_is_a_tensor_like_the_gradient(make, code):
-    assert told("check_factored_moment", lambda gradient, state, decay_rate, eps: make(gradient.clone())) == code
-
-
-def test_a_prediction_leaves_its_parameters_alone():
-    def predict_adafactor_elements(parameters, library):
-        return len([parameters.pop() for _ in range(len(parameters))])
-
-    assert told("check_adafactor_elements", predict_adafactor_elements) == "parameters_changed"
-    assert told("check_adafactor_elements", lambda parameters, library: 0) == "nothing_counted"
-
-
-def test_a_state_that_is_filled_elsewhere_is_told():
-    kept = {}
-
-    def factored_second_moment(gradient, state, decay_rate, eps):
-        return gradient.square() * kept.setdefault("row", torch.ones(gradient.shape[-1]))
-
-    assert told("check_factored_moment", factored_second_moment) == "state_not_filled"
+    assert code_of("check_factored_moment", lambda gradient, state, decay_rate, eps: make(gradient.clone())) == code
 
 
 def test_numbers_in_lists_and_arrays_are_state_too():
     tensor = torch.ones(3)
-    state = {
-        "step": 1,
-        "rate": 0.5,
-        "means": [tensor, tensor],
-        "log": [1.0, 2.0],
-        "array": np.ones((2, 2)),
-        "name": "a",
-    }
-    assert kept_numbers(state) == 1 + 1 + 3 + 2 + 4
+    state = {"step": 1, "means": [tensor, tensor], "log": [1.0, 2.0], "array": np.ones((2, 2)), "name": "a"}
+    assert kept_numbers(state) == 1 + 3 + 2 + 4
 
 
-def test_a_state_that_cannot_be_copied_is_told():
+def test_a_state_that_cannot_be_copied_is_rejected():
     def keep_generator(gradient, state, decay_rate, eps):
         state["parts"] = (part for part in gradient)
         return gradient.square()
 
-    assert told("check_factored_moment", keep_generator) == "state_not_copied"
-
-
-def test_an_optimizer_that_does_nothing_is_told():
-    assert told("check_adafactor_steps", lambda optimizer: None) == "weight_not_changed"
-    assert told("check_adafactor_steps", lambda optimizer, lr: None) == "wrong_signature"
-
-
-def test_a_step_for_matrices_only_is_told_with_the_shapes():
-    def adafactor_step(optimizer):
-        for group in optimizer.param_groups:
-            for weight in group["params"]:
-                weight.sub_(weight.grad.mean(dim=-2))
-
-    with pytest.raises(CheckFailed) as failure:
-        grader.check_adafactor_steps(adafactor_step)
-    assert "shapes=[(" in failure.value.measured
+    assert code_of("check_factored_moment", keep_generator) == "state_not_copied"
 
 
 def test_the_libraries_work_again_after_a_check():
-    assert told("check_adafactor_steps", lambda optimizer: Adafactor(optimizer.param_groups[0]["params"]).step()) == (
-        "torch_optimizer_used"
-    )
+    assert code_of(
+        "check_adafactor_steps", lambda optimizer: Adafactor(optimizer.param_groups[0]["params"]).step()
+    ) == ("torch_optimizer_used")
     kept = _adafactor._single_tensor_adafactor
     weight = torch.nn.Parameter(torch.ones(2, 2))
     weight.grad = torch.ones(2, 2)
     ready = Adafactor([weight], lr=0.1, relative_step=False, scale_parameter=False)
-    assert told("check_adafactor_steps", lambda optimizer: ready.step()) == "library_used"
+    assert code_of("check_adafactor_steps", lambda optimizer: ready.step()) == "library_used"
     ready.step()
     torch.optim.Adafactor([weight]).step()
     assert kept is _adafactor._single_tensor_adafactor
     assert bool((weight < 1).all())
-
-
-def test_forms_that_nobody_trains_are_told():
-    nothing = lambda accelerate_model, trainer_model, dataset, rows, lr: None  # noqa: E731
-    assert told("check_adafactor_accelerate_form", nothing) == "accelerator_not_used"
-    assert told("check_adafactor_trainer_form", nothing) == "trainer_not_used"

@@ -16,9 +16,7 @@ from grader.observing.recording import record_training
 OFF = {"relative_step": False, "scale_parameter": False}
 
 
-def observe(
-    seed: int, make_optimizer: Callable[[Any, float], Any], factor: float = 1.0, form: str = "loop"
-) -> Observation:
+def observe(seed: int, make_optimizer: Callable[[Any, float], Any], form: str = "loop") -> Observation:
     """What a check would see of a raw loop that takes the place of the watched form."""
     settings, calls, tensors = [], [], {}
     for number, case in enumerate(adafactor_forms_cases(seed)):
@@ -27,7 +25,7 @@ def observe(
         with record_training(model) as record, record_adafactor(model) as options:
             for start in range(0, case.rows * case.updates, case.rows):
                 optimizer.zero_grad()
-                (factor * model(**dataset[start : start + case.rows]).loss).backward()
+                model(**dataset[start : start + case.rows]).loss.backward()
                 optimizer.step()
         called: dict[str, list[Any]] = {"prepared": ["model", "optimizer", "loader"], "backward": [1] * case.updates}
         called |= {"trainer": [], "forwards_in_trainer": [], "accumulate": [], "used": ["optimizer"]}
@@ -43,36 +41,19 @@ def right(model: torch.nn.Module, lr: float) -> Adafactor:
     return Adafactor(model.parameters(), lr=lr, **OFF)
 
 
-@pytest.mark.parametrize("seed", [0, 20011])
-def test_the_adafactor_of_transformers_passes(seed: int) -> None:
-    assert judge_adafactor_accelerate_form(observe(seed, right), seed).is_passed
-    assert judge_adafactor_trainer_form(observe(seed, right, form="trainer"), seed).is_passed
-
-
-@pytest.mark.parametrize("seed", [0, 20011])
 @pytest.mark.parametrize(
     ("code", "make_optimizer"),
     [
-        ("torch_adafactor", lambda model, lr: torch.optim.Adafactor(model.parameters(), lr=lr)),
-        ("defaults_left_on", lambda model, lr: Adafactor(model.parameters())),
-        ("relative_step_on", lambda model, lr: Adafactor(model.parameters(), scale_parameter=False)),
-        ("scale_parameter_on", lambda model, lr: Adafactor(model.parameters(), lr=lr, relative_step=False)),
         ("momentum_set", lambda model, lr: Adafactor(model.parameters(), lr=lr, beta1=0.9, **OFF)),
         ("decay_set", lambda model, lr: Adafactor(model.parameters(), lr=lr, weight_decay=0.1, **OFF)),
-        ("other_learning_rate", lambda model, lr: Adafactor(model.parameters(), lr=2 * lr, **OFF)),
-        ("adamw_left_in", lambda model, lr: torch.optim.AdamW(model.parameters(), lr=lr)),
         ("another_optimizer", lambda model, lr: torch.optim.SGD(model.parameters(), lr=lr)),
         ("parameters_left_out", lambda model, lr: Adafactor(list(model.parameters())[1:], lr=lr, **OFF)),
         ("option_changed", lambda model, lr: Adafactor(model.parameters(), lr=lr, clip_threshold=0.2, **OFF)),
     ],
 )
-def test_other_optimizers_are_named(code: str, make_optimizer, seed: int) -> None:
-    verdict = judge_adafactor_accelerate_form(observe(seed, make_optimizer), seed)
+def test_options_that_no_bank_shows_are_named(code: str, make_optimizer) -> None:
+    verdict = judge_adafactor_accelerate_form(observe(20011, make_optimizer), 20011)
     assert verdict.code == f"accelerate_{code}"
-
-
-def test_a_gradient_times_a_constant_is_seen() -> None:
-    assert judge_adafactor_accelerate_form(observe(0, right, factor=4.0), 0).code == "accelerate_gradient_scaled"
 
 
 def test_a_form_that_hides_the_cause_says_where_it_hides() -> None:

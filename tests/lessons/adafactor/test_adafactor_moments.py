@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
+from transformers.optimization import Adafactor
 
-from grader.judging.lessons.adafactor.moments import TABLE, estimates, judge_factored_moment
+from grader.judging.lessons.adafactor.moments import estimates, judge_factored_moment
 from grader.judging.lessons.adafactor.second_moment import factored_second_moment
 from grader.lessons.adafactor.moments import MOMENT_STEPS, moment_cases
 from grader.observation import Observation
@@ -13,11 +12,11 @@ from grader.observation import Observation
 SEEDS = (0, 20011)
 
 
-def observe(seed: int, second_moment: Callable = factored_second_moment, **facts: object) -> Observation:
-    """What a check would see of a function that estimates the second moment."""
+def observe(seed: int, **facts: object) -> Observation:
+    """What a check would see of the right estimate."""
     settings, tensors = [], {}
     for number, case in enumerate(moment_cases(seed)):
-        tensors[str(number)] = estimates(second_moment, case).float()
+        tensors[str(number)] = estimates(factored_second_moment, case).float()
         tensors[f"{number}.again"] = tensors[str(number)][1]
         kept = torch.Size(case.shape[:-2]).numel() * sum(case.shape[-2:])
         settings.append({"state_elements": kept, "is_gradient_changed": False} | facts)
@@ -25,9 +24,7 @@ def observe(seed: int, second_moment: Callable = factored_second_moment, **facts
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_right_estimate_is_that_of_both_libraries(seed: int) -> None:
-    from transformers.optimization import Adafactor
-
+def test_the_right_estimate_is_that_of_transformers(seed: int) -> None:
     for case in moment_cases(seed)[:3]:
         wanted = estimates(factored_second_moment, case)
         theirs = Adafactor(
@@ -45,16 +42,6 @@ def test_the_right_estimate_is_that_of_both_libraries(seed: int) -> None:
 def test_rank_one_is_exact() -> None:
     squares = torch.outer(torch.tensor([1.0, 2.0, 5.0]), torch.tensor([3.0, 0.5])).double()
     assert torch.allclose(factored_second_moment(squares.sqrt(), {}, -0.8, 0.0), squares)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_right_estimate_passes(seed: int) -> None:
-    assert judge_factored_moment(observe(seed), seed).is_passed
-
-
-@pytest.mark.parametrize("code", [misconception.code for misconception in TABLE.misconceptions if misconception.edits])
-def test_every_misconception_is_named_from_float32(code: str) -> None:
-    assert judge_factored_moment(observe(20011, TABLE.versions[code][0].part()), 20011).code == code
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -32,12 +32,12 @@ DECAY_RATE, EPS = -0.8, 1e-30  # defaults of transformers
 DEFAULT_RATE = 5e-5  # of TrainingArguments
 
 LOOK_AT = FORMS_LOOK_AT | {
-    "trainer_adamw_left_in": "optim of TrainingArguments: its default is AdamW",
-    "trainer_other_learning_rate": "learning_rate of TrainingArguments: lr is an argument of the function",
-    "trainer_updates_misplaced": "gradient_accumulation_steps: one batch is one update here",
-    "trainer_other_gradient": "train_sampling_strategy: same_run has sequential; or a dataset that is changed",
-    "accelerate_updates_misplaced": "how often optimizer.step() is called: once after each backward",
-    "accelerate_other_learning_rate": "the lr of your Adafactor: it is an argument of the function",
+    "trainer_adamw_left_in": "You train with AdamW. Set optim of TrainingArguments, whose default is AdamW.",
+    "trainer_other_learning_rate": "You train with another learning rate. "
+    "Set learning_rate of TrainingArguments to the argument lr.",
+    "trainer_updates_misplaced": "You do not update exactly once for each batch. Look at gradient_accumulation_steps.",
+    "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where step() is.",
+    "accelerate_other_learning_rate": "You give your Adafactor another learning rate. Pass it the argument lr.",
 }
 
 
@@ -75,7 +75,7 @@ def _judge_held(updates: Sequence[Mapping[str, Any]]) -> Verdict | None:
     left_out = max((int(update["left_out"]) for update in updates), default=0)
     if not left_out:
         return None
-    look_at = "what the optimizer is given: model.parameters() are all of them"
+    look_at = "You leave parameters out of the optimizer. Pass it model.parameters(), which are all of them."
     return Verdict("parameters_left_out", "an optimizer of all parameters", f"{left_out} of them in no group", look_at)
 
 
@@ -96,45 +96,75 @@ def distance_of(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:
 def _explain(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]], distance: float) -> Verdict:
     expected = f"Adafactor of transformers, without relative step and scale, lr {case.learning_rate:g}"
     if not updates:
-        return Verdict("no_update", expected, "no update", "who calls step()")
+        return Verdict("no_update", expected, "no update", "You make no update. Look at what calls step().")
     for code, is_so, said, look_at in _causes(case, updates):
         if is_so:
             return Verdict(code, expected, said, look_at)
     measured = f"{updates[0]['optimizer']}, {distance:.2g} of the movement away"
-    return Verdict(UNRECOGNISED, expected, measured, "the options of the optimizer, one after the other")
+    return Verdict(
+        UNRECOGNISED,
+        expected,
+        measured,
+        "Your steps differ, but not in a common way. Go through the options of the optimizer, one after the other.",
+    )
 
 
 def _causes(case: DecayFormsCase, updates: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, bool, str, str]]:
     first = updates[0]
     name, rates = str(first["optimizer"]), [update.get("lr") for update in updates]
     is_own = name == "transformers.Adafactor"
-    look_at = "torch's Adafactor scales by the weight and has no option for it: which library does the Trainer take?"
+    look_at = (
+        "You train with torch's Adafactor, which scales by the weight and has no option for it. "
+        "Import Adafactor from transformers, as the Trainer does."
+    )
     yield "torch_adafactor", name == "torch.Adafactor", name, look_at
-    yield "adamw_left_in", name.endswith("AdamW"), name, "which optimizer is made: AdamW keeps two whole moments"
-    yield "another_optimizer", not is_own, name, "which optimizer moves the weights"
+    yield "adamw_left_in", name.endswith("AdamW"), name, "You train with AdamW. Make an Adafactor."
+    yield (
+        "another_optimizer",
+        not is_own,
+        name,
+        "You train with another optimizer. Look at which one moves the weights.",
+    )
     both = bool(first.get("relative_step")) and bool(first.get("scale_parameter"))
-    look_at = "the defaults of transformers: relative_step and scale_parameter are both True, and lr is None"
+    look_at = (
+        "You keep the defaults of transformers, so both options are on. Set relative_step and scale_parameter to False."
+    )
     yield "defaults_left_on", both, "relative_step=True, scale_parameter=True", look_at
-    look_at = "relative_step: its default is True, and then lr has to be None"
+    look_at = "You leave relative_step on, so the step sets the rate. Set it to False and pass lr."
     yield "relative_step_on", bool(first.get("relative_step")), "relative_step=True", look_at
-    look_at = "scale_parameter: its default is True, and the Trainer sets it to False"
+    look_at = "You leave scale_parameter on, so the weight scales the rate. Set it to False, as the Trainer does."
     yield "scale_parameter_on", bool(first.get("scale_parameter")), "scale_parameter=True", look_at
-    look_at = "beta1: momentum is not asked for"
+    look_at = "You set beta1, which keeps a mean of updates. Momentum is not asked for."
     yield "momentum_set", first.get("beta1") is not None, f"beta1={first.get('beta1')}", look_at
     said = f"weight_decay={first.get('weight_decay')}"
-    yield "decay_set", bool(first.get("weight_decay")), said, "weight_decay: nothing decays here"
+    yield (
+        "decay_set",
+        bool(first.get("weight_decay")),
+        said,
+        "You set weight_decay. Leave it at 0: nothing decays here.",
+    )
     for option, default in (("clip_threshold", 1.0), ("decay_rate", DECAY_RATE)):
         value = first.get(option)
-        yield "option_changed", value != default, f"{option}={value}", f"{option}: its default is asked for"
+        yield "option_changed", value != default, f"{option}={value}", f"You change {option}. Leave it at its default."
     said = f"a learning rate of {rates[0]}"
     visible = {other.learning_rate for other in adafactor_forms_cases(0)} - {case.learning_rate}
-    look_at = "a learning rate that is right for another run: lr is an argument"
+    look_at = "You use a learning rate that is right for another run. Read the argument lr."
     yield "visible_case_hard_coded", rates[0] in visible, said, look_at
-    look_at_schedule = "a schedule of the learning rate: lr_scheduler_type, warmup_steps"
+    look_at_schedule = "You let the learning rate warm up. Look at lr_scheduler_type and warmup_steps."
     warms_up = rates[0] == 0 or (rates[-1] == case.learning_rate and len(set(rates)) > 1)
     yield "warm_up_set", warms_up, f"learning rates from {rates[0]} to {rates[-1]}", look_at_schedule
-    look_at = "learning_rate of TrainingArguments: its default is 5e-5"
+    look_at = "You train with 5e-5, the default of TrainingArguments. Pass lr as learning_rate."
     yield "default_learning_rate", rates[0] == DEFAULT_RATE, said, look_at
-    yield "other_learning_rate", rates[0] != case.learning_rate, said, "which learning rate the optimizer is given"
+    yield (
+        "other_learning_rate",
+        rates[0] != case.learning_rate,
+        said,
+        "You train with another learning rate. Look at which one the optimizer receives.",
+    )
     said = f"learning rates from {rates[0]} to {rates[-1]}"
-    yield "learning_rate_changed", len(set(rates)) > 1, said, "a schedule of the learning rate"
+    yield (
+        "learning_rate_changed",
+        len(set(rates)) > 1,
+        said,
+        "You change the learning rate during the run. Look for a schedule.",
+    )

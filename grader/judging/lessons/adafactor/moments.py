@@ -12,7 +12,6 @@ from torch import Tensor
 from grader.judging.lessons.adafactor.second_moment import (
     ESTIMATE,
     SECOND_MOMENT,
-    SQUARES,
     STEP,
     UNPACK,
     factored_second_moment,
@@ -158,12 +157,6 @@ TABLE = ReferenceTable(
         {UNPACK: f"{UNPACK}; state['means'][0] = row = torch.zeros_like(row)"},
     ),
     *SECOND_MOMENT,
-    Misconception(
-        "estimate_scaled",
-        "You scale the gradient before you square it. Look for a factor that is not asked for.",
-        {SQUARES: "(2 * gradient).square() + eps"},
-        variants=[{SQUARES: f"({factor} * gradient).square() + eps"} for factor in (0.5, 4, 0.25, 10, 0.1)],
-    ),
     Misconception(
         "update_returned",
         "You return the update. The estimate itself is asked for; the gradient is divided by its root later.",

@@ -82,11 +82,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         variants=[{COLUMN: "squares.sum(-2, keepdim=True)"}],
     ),
     Misconception(
-        "divided_twice",
-        "You divide rows and columns both by their mean. One division by the mean of the row means is enough.",
-        {ESTIMATE: "row / row.mean(-2, keepdim=True) ** 2 * column"},
-    ),
-    Misconception(
         "one_mean_for_all_matrices",
         "You divide all matrices of a stack by one mean. Divide each matrix by the mean of its own rows: "
         ".mean() without a dimension takes all of them.",
@@ -135,12 +130,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         {UNPACK: f'{UNPACK}; state["means"][1] = torch.zeros_like(column)'},
     ),
     Misconception(
-        "rows_kept_divided",
-        "You write the row means back into the state after their division. "
-        "Keep them as they are; the division is for the estimate only.",
-        {UNPACK: f'{UNPACK}; state["means"][0] = row / row.mean(-2, keepdim=True)'},
-    ),
-    Misconception(
         "plain_mean",
         f"You weigh all steps alike. {OF_DECAY}",
         {BETA: "1 - 1 / step"},
@@ -171,11 +160,6 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         {SQUARES: "gradient.square() + 1e-30"},
     ),
     Misconception(
-        "options_not_read",
-        "You use -0.8 and 1e-30 whatever the options are. Read decay_rate and eps from what your function receives.",
-        {BETA: "1 - step**-0.8", SQUARES: "gradient.square() + 1e-30"},
-    ),
-    Misconception(
         "gradient_not_squared",
         "You average the gradient itself. The second moment is the mean of its squares.",
         {SQUARES: "gradient + eps"},
@@ -190,10 +174,5 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         "epsilon_on_estimate",
         "You add eps to the estimate. Add it to each square, before the means.",
         {SQUARES: "gradient.square()", ESTIMATE: f"{ESTIMATE} + eps", WHOLE: 'state["means"][0] + eps\n'},
-    ),
-    Misconception(
-        "epsilon_added_again",
-        "You add eps twice. Each square holds it already.",
-        {SQUARES: "gradient.square() + 2 * eps"},
     ),
 )
