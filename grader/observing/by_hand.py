@@ -38,7 +38,7 @@ def _refuse(owner: str, name: str, is_accelerate_refused: bool) -> Callable[...,
             expected = "a loop in raw PyTorch: forward, backward and update are lines of your own"
         else:
             expected = "a loop, in raw PyTorch or with Accelerate"
-        look_at = f"the lines of the loop that {owner}.{name} stands for"
+        look_at = f"You call {owner}.{name}. Write the lines of the loop that it replaces."
         fail(f"{owner.lower()}_used", expected, f"a call of {owner}.{name}", look_at)
 
     return refuse

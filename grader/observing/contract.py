@@ -41,7 +41,7 @@ def require_function(answer: object, exercise: str, parameters: tuple[str, ...])
             "not_a_function",
             f"the function {signature}",
             f"{type(answer).__name__}",
-            f"the call of this check: hand over `{exercise}` itself, without brackets behind it",
+            f"You pass something other than a function to this check. Pass `{exercise}` itself, without parentheses.",
         )
     try:
         found = inspect.signature(answer)
@@ -54,7 +54,7 @@ def require_function(answer: object, exercise: str, parameters: tuple[str, ...])
             "wrong_signature",
             f"a function that can be called as {signature}",
             f"{found}: {error}",
-            "the first line of your function: keep the parameters of the exercise, in their order",
+            "You changed the parameters. Keep those of the exercise, in their order.",
         )
 
 
@@ -74,7 +74,12 @@ def require_tensor(
     """
     _require_result(value, f"{what}: a torch.Tensor")
     if not isinstance(value, torch.Tensor):
-        fail("wrong_type", f"{what}: a torch.Tensor", f"{type(value).__name__}", "what your function returns")
+        fail(
+            "wrong_type",
+            f"{what}: a torch.Tensor",
+            f"{type(value).__name__}",
+            "You return an object of another type. Look at your return statement.",
+        )
     wanted = tuple(like.shape) if shape is None else shape
     for code, name, right, found in (
         ("wrong_shape", "shape", wanted, tuple(value.shape)),
@@ -82,9 +87,19 @@ def require_tensor(
         ("wrong_device", "device", like.device.type, value.device.type),
     ):
         if right != found:
-            fail(code, f"{what} of {name} {right}", f"{name} {found}", f"the {name} of what your function returns")
+            fail(
+                code,
+                f"{what} of {name} {right}",
+                f"{name} {found}",
+                f"You return a tensor of another {name}. Look at the line that makes your result.",
+            )
     if not bool(torch.isfinite(value).all()):
-        fail("not_finite", f"{what}: finite numbers", "NaN or infinity", "a division by zero, or an overflow")
+        fail(
+            "not_finite",
+            f"{what}: finite numbers",
+            "NaN or infinity",
+            "Your result is NaN or infinite. Look for a division by zero, or an overflow.",
+        )
     return value.detach()
 
 
@@ -98,24 +113,36 @@ def require_number(value: object, what: str, *, is_finite: bool = True) -> int |
     """
     _require_result(value, f"{what}: a number")
     if isinstance(value, torch.Tensor) and value.requires_grad:
-        look_at = "a tensor with a graph keeps that graph alive: .item() gives the number alone"
+        look_at = (
+            "You return a tensor with a graph, which keeps that graph in memory. Return the number alone, with .item()."
+        )
         fail("graph_returned", f"{what}: a number", f"a tensor with grad_fn {type(value.grad_fn).__name__}", look_at)
     is_number_of_numpy = type(value).__module__ == "numpy" and getattr(value, "shape", None) == ()
     if is_number_of_numpy or (isinstance(value, torch.Tensor) and value.numel() == 1):
         value = value.item()  # type: ignore[attr-defined]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        fail("wrong_type", f"{what}: a number", f"{type(value).__name__}", "what your function returns")
+        fail(
+            "wrong_type",
+            f"{what}: a number",
+            f"{type(value).__name__}",
+            "You return an object of another type. Look at your return statement.",
+        )
     if isinstance(value, int) and abs(value) > LARGEST_FLOAT:
-        look_at = "powers and products: is one `**` meant as `*`?"
+        look_at = "You return an integer too large for a float. Look at powers and products: is one `**` meant as `*`?"
         fail("too_large", f"{what}: a number below {LARGEST_FLOAT:.0e}", "an integer above it", look_at)
     if is_finite and not math.isfinite(value):
-        fail("not_finite", f"{what}: a finite number", str(value), "a division by zero, or an overflow")
+        fail(
+            "not_finite",
+            f"{what}: a finite number",
+            str(value),
+            "Your result is NaN or infinite. Look for a division by zero, or an overflow.",
+        )
     return value
 
 
 def _require_result(value: object, expected: str) -> None:
     if value is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+        fail("returned_none", expected, "None", "Your function returns nothing. Add a return statement at its end.")
 
 
 def explain_exception(error: Exception, exercise: str) -> NoReturn:
@@ -136,7 +163,7 @@ def explain_exception(error: Exception, exercise: str) -> NoReturn:
             "out_of_memory",
             f"{exercise} to fit into memory",
             f"{type(error).__name__}: {_first_line(error)}",
-            f"{place} (other notebooks and earlier cells hold memory too: restart their kernels)",
+            f"You hold too much memory at {place}. Earlier cells and other notebooks hold memory, too.",
         )
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", type(error).__name__)
     code = f"raised_{words.lower()}"

@@ -57,6 +57,6 @@ def _written(observation: Observation) -> str:
     try:
         decode_observation(text)
     except ValueError as error:
-        look_at = "how often your loop runs: every update and every event of it is recorded"
+        look_at = "You run more updates than a judge can read. Look at how often your loop runs."
         fail("too_much_to_judge", "a record that a judge can read", str(error), look_at)
     return text

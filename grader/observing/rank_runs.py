@@ -38,9 +38,7 @@ def run_on_ranks(observe: Callable[..., Any], world_size: int, exercise: str, **
             raise NotSolvedYet(first.function) from None
         _explain(error, first, exercise)
     except TypeError as error:  # the file of the ranks cannot be written
-        look_at = (
-            "what your function uses: a rank has its arguments, imports, and functions and numbers of the notebook"
-        )
+        look_at = "You use what a rank lacks: it has arguments, imports, and functions and numbers of the notebook."
         fail("not_for_ranks", f"{exercise} to be a function that other processes can import", str(error), look_at)
 
 
@@ -49,12 +47,22 @@ def _explain(error: RankError, first: RankFailure, exercise: str) -> NoReturn:
     place = f"line {first.line_number} of {first.function}: {first.line}" if first.function else f"rank {first.rank}"
     if error.is_late:
         measured = f"after {LIMIT_SECONDS:g} s rank {first.rank} still ran"
-        fail("ranks_without_end", expected, measured, f"{place} (what does it wait for, or repeat?)")
+        fail(
+            "ranks_without_end",
+            expected,
+            measured,
+            f"Your function does not end on a rank: {place}. Look at what it waits for, or repeats.",
+        )
     if first.error_name == "TimeoutError":
-        look_at = f"{place} (which rank sends it, and does it send as often as this rank receives?)"
+        look_at = f"You wait for a message that no rank sends: {place}. Compare how often ranks send and receive."
         fail("message_never_came", expected, first.message, look_at)
     if not first.error_name:
-        fail("rank_died", expected, f"rank {first.rank}: {first.message}", "what ends a process: exit, kill, memory")
+        fail(
+            "rank_died",
+            expected,
+            f"rank {first.rank}: {first.message}",
+            "You end the process of a rank. Look for exit, kill, or too much memory.",
+        )
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first.error_name).lower()
     text = first.message.strip().splitlines()[0][:200] if first.message.strip() else "no message"
     fail(f"raised_{words}", expected, f"rank {first.rank}: {first.error_name}: {text}", place)

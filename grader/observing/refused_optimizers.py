@@ -52,7 +52,7 @@ def refuse_count() -> Iterator[None]:
     """Fail the check when the block calls the course's own meter of optimizer state."""
 
     def refuse(*_: Any, **__: Any) -> None:
-        look_at = "optimizer.state: walk through its entries yourself"
+        look_at = "You call a meter of the course. Walk through the entries of optimizer.state yourself."
         fail(
             "meter_called",
             "a count of your own",

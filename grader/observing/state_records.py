@@ -59,9 +59,14 @@ def require_count(answer: object) -> list[int | float]:
     if not isinstance(answer, tuple | list) or len(answer) != 2:
         found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
         code = "returned_none" if answer is None else "no_pair"
-        fail(code, "two numbers: elements, bytes", found, "what your function returns")
+        fail(
+            code,
+            "two numbers: elements, bytes",
+            found,
+            "You return an object of another type. Look at your return statement.",
+        )
     if any(isinstance(number, Tensor) for number in answer):
-        look_at = "what your function returns: a tensor is allocated for it, a plain number is not"
+        look_at = "You return a tensor, which allocates memory. Return a plain number."
         fail("tensor_returned", "two plain numbers: elements, bytes", "a tensor", look_at)
     return [require_number(answer[0], "the elements"), require_number(answer[1], "the bytes")]
 
