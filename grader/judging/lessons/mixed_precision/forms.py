@@ -25,6 +25,7 @@ BF16_TOLERANCE = 0.08  # bf16 rounds by 2**-8 at each layer, which leaves up to 
 
 LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_gradient_not_cleared": "You keep the gradient of the last update. Call zero_grad() in each iteration.",
+    "trainer_other_gradient": "Your Trainer updates with another gradient. Look at the order in which it draws rows.",
 }
 FORMAT_NAMES = {"float16": "fp16", "float32": "float32", "bfloat16": "bf16"}
 WHERE = {
