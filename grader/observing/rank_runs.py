@@ -51,10 +51,10 @@ def _explain(error: RankError, first: RankFailure, exercise: str) -> NoReturn:
             "ranks_without_end",
             expected,
             measured,
-            f"Your function does not end on a rank: {place}. Look at what it waits for, or repeats.",
+            f"Your function does not end on a rank. Look at what it waits for, or repeats ({place})",
         )
     if first.error_name == "TimeoutError":
-        look_at = f"You wait for a message that no rank sends: {place}. Compare how often ranks send and receive."
+        look_at = f"You wait for a message that no rank sends. Compare how often ranks send and receive ({place})"
         fail("message_never_came", expected, first.message, look_at)
     if not first.error_name:
         fail(
@@ -66,3 +66,9 @@ def _explain(error: RankError, first: RankFailure, exercise: str) -> NoReturn:
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", first.error_name).lower()
     text = first.message.strip().splitlines()[0][:200] if first.message.strip() else "no message"
     fail(f"raised_{words}", expected, f"rank {first.rank}: {first.error_name}: {text}", place)
+
+
+def failed_place(look_at: str) -> str:
+    """Return the line that failed on a rank, out of the *look at* line that reports it."""
+    _, found, place = look_at.partition(" (line ")
+    return f"line {place.removesuffix(')')}" if found else look_at

@@ -21,7 +21,7 @@ from grader.lessons.collectives.reductions import (
 from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
 from grader.observing.contract import fail, require_number, require_tensor
-from grader.observing.rank_runs import run_on_ranks
+from grader.observing.rank_runs import failed_place, run_on_ranks
 from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 from grader.ranks.run import RankRun
@@ -155,7 +155,7 @@ def _run(collective: Callable[..., Any], exercise: str, world_size: int, cases: 
     except CheckFailed as failed:
         for code, shown_by, diagnosis in STOPS:
             if failed.code in ("raised_value_error", *NEVER_CAME) and shown_by in failed.measured:
-                fail(code, failed.expected, failed.measured, f"{diagnosis} ({failed.look_at.partition(' (')[0]})")
+                fail(code, failed.expected, failed.measured, f"{diagnosis} ({failed_place(failed.look_at)})")
         raise
 
 

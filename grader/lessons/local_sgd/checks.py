@@ -14,7 +14,7 @@ from grader.lessons.local_sgd.ranks import observe_averaging, observe_epochs, ob
 from grader.lessons.local_sgd.synchronisations import synchronisations_cases
 from grader.observation import Observation
 from grader.observing.contract import fail, require_number
-from grader.observing.rank_runs import run_on_ranks
+from grader.observing.rank_runs import failed_place, run_on_ranks
 from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 from grader.verdict import CheckFailed
@@ -155,7 +155,7 @@ def _explain_known(failure: CheckFailed) -> None:
 
 def _at(diagnosis: str, failure: CheckFailed) -> str:
     """Return a diagnosis with the line that failed."""
-    return f"{diagnosis} Look at {failure.look_at.partition(' (')[0]}."
+    return f"{diagnosis} Look at {failed_place(failure.look_at)}."
 
 
 def _observation(reports: Sequence[Sequence[dict[str, Any]]]) -> Observation:
