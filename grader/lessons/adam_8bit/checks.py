@@ -31,14 +31,14 @@ from grader.testbed.eight_bit_manager import fresh_optimizer_manager
 from grader.testbed.own_optimizer import OwnOptimizer
 
 FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
-LINES_OF_STEP = "the lines of the step: decode both moments, update, encode them"
+LINES_OF_STEP = "You let an optimizer take the step. Write it yourself: decode both moments, update, encode them."
 
 
 @make_check("predict_eight_bit_state", ("parameters",))
 def check_eight_bit_state(predict_eight_bit_state: Callable[..., Any], seed: int) -> Observation:
     """Ask for the state of six lists of parameters, which have shapes and no values."""
     predicted = []
-    look_at = "the parts of the state: codes, scales, code books, small tensors"
+    look_at = "You make an optimizer and measure it. Compute the parts: codes, scales, code books, small tensors."
     for case in eight_bit_state_cases(seed):
         with refuse_optimizers("a prediction, from the parameters alone", look_at):
             answer = predict_eight_bit_state(case.make_parameters())
@@ -110,9 +110,9 @@ def check_lean_job(train_within: Callable[..., Any], seed: int) -> Observation:
             if "more memory" not in str(error):
                 raise
             if any(facts["hooks_left"] for facts in settings):
-                look_at = "hooks that are still there when your call ends: each has a handle with remove()"
+                look_at = "You leave hooks on the parameters, which hold tensors. Each has a handle: call its remove()."
                 fail("hooks_left", "no hook left on a parameter", f"{settings[0]['hooks_left']} hooks", look_at)
-            look_at = "what outlives your call: lists and names outside of it that hold tensors"
+            look_at = "You keep tensors after the call. Look for lists and names outside of it that hold them."
             fail("memory_kept", "no tensor kept after the call", str(error), look_at)
     claims = [claim_of(peak, lesson_device())]
     return Observation({"settings": settings, "large": record.facts(), "claims": claims}, tensors)
@@ -154,15 +154,15 @@ def _options(optimizer: OwnOptimizer) -> dict[tuple[int, str], Any]:
 
 
 def _states(optimizer: OwnOptimizer, weights: list[torch.nn.Parameter]) -> list[Any]:
-    """Return the state of each weight; fail where a state stands under another key, such as an id."""
+    """Return the state of each weight; fail where a state has another key, such as an id."""
     if any(isinstance(key, int) for key in optimizer.state):
-        look_at = "the key of a state: optimizer.state[parameter], the parameter itself"
+        look_at = "You use a number as the key of a state. Use the parameter itself: optimizer.state[parameter]."
         fail("state_under_another_key", "states under their parameters", "keys of type int", look_at)
     return [optimizer.state.get(weight, {}) for weight in weights]
 
 
 def _numbers_beside(optimizer: OwnOptimizer, weights: list[torch.nn.Parameter]) -> int:
-    """Count the numbers in tensors that an optimizer holds beside its parameters, their gradients and its state."""
+    """Count the numbers in tensors that an optimizer holds besides its parameters, their gradients and its state."""
     known = {id(tensor) for weight in weights for tensor in (weight, weight.grad)}
     known |= {id(tensor) for tensor in tensors_in(list(optimizer.state.values()))}
     held = [value for name, value in vars(optimizer).items() if name != "state"]
@@ -172,11 +172,11 @@ def _numbers_beside(optimizer: OwnOptimizer, weights: list[torch.nn.Parameter]) 
 def _require_trainable(model: torch.nn.Module) -> None:
     """Fail unless all parameters are float32 and trainable, as they were."""
     if not all(parameter.requires_grad for parameter in model.parameters()):
-        look_at = "requires_grad: it stays as it was"
+        look_at = "You turn requires_grad off. Leave it as it was."
         fail("frozen_at_the_end", "parameters that can be trained further", "frozen parameters", look_at)
     formats = {str(parameter.dtype).removeprefix("torch.") for parameter in model.parameters()}
     if formats != {"float32"}:
-        look_at = "a conversion of the model: its parameters stay in their format"
+        look_at = "You convert the model. Its parameters stay in their format."
         fail("format_changed", "parameters in float32", f"parameters in {', '.join(sorted(formats))}", look_at)
 
 
@@ -184,14 +184,24 @@ def _require_codes(answer: Any) -> tuple[Tensor, Tensor]:
     """Fail unless an answer is two tensors on the lesson's device."""
     expected = "two tensors: codes, scales"
     if answer is None:
-        fail("returned_none", expected, "None", "the end of your function: does it return its result?")
+        fail("returned_none", expected, "None", "You return nothing. Look at the end of your function.")
     if not isinstance(answer, tuple | list) or len(answer) != 2:
-        fail("no_pair", expected, type(answer).__name__, "what your function returns")
+        fail(
+            "no_pair",
+            expected,
+            type(answer).__name__,
+            "You return something else than a pair. Return codes, then scales.",
+        )
     for name, part in zip(("codes", "scales"), answer, strict=True):
         if not isinstance(part, Tensor):
-            fail("no_tensor", expected, f"{name} of type {type(part).__name__}", "what your function returns")
+            fail(
+                "no_tensor",
+                expected,
+                f"{name} of type {type(part).__name__}",
+                "You return a part that is not a tensor.",
+            )
         if part.device.type != lesson_device().type:
-            look_at = "where your tensors are made: on the device of the values"
+            look_at = "You make tensors on another device. Make them on the device of the values."
             fail("wrong_device", f"{name} on {lesson_device().type}", f"on {part.device.type}", look_at)
     return answer[0], answer[1]
 

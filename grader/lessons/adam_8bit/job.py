@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.testbed.word_sorter import Batch, WordSorter, make_word_batches, make_word_sorter
 
-BUDGET_SHARE = 0.85  # of the bytes of the parameters, for all that a call holds beside them
+BUDGET_SHARE = 0.85  # of the bytes of the parameters, for all that a call holds in addition to them
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class JobCase:
         blocks: Residual blocks.
         updates: Batches, one update each.
         seed: Seed of model and texts.
-        rows: Texts of a batch; with few, activations are small beside the state.
+        rows: Texts of a batch; with few of them, activations are smaller than the state.
     """
 
     vocabulary: int
@@ -50,7 +50,7 @@ class JobCase:
 
     @property
     def budget_bytes(self) -> int:
-        """Bytes that a call may hold beside the parameters."""
+        """Bytes that a call may hold in addition to the parameters."""
         return int(BUDGET_SHARE * sum(parameter.nbytes for parameter in self.make_model().parameters()))
 
     def loss_of(self, weights: Tensor) -> float:

@@ -29,7 +29,7 @@ class JobRecord:
         gradients_left: Gradients that are there at the end.
         is_left_zero: Whether these are zeros.
         state_left_bytes: State of optimizers that are still there at the end.
-        batches_seen: A number for each forward that tells its batch from others.
+        batches_seen: A number for each forward that identifies its batch.
         formats: The formats that parameters had at a forward.
         most_updates: How often the parameter was updated that was updated most, where optimizers take the steps.
     """

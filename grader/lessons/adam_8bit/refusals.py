@@ -17,11 +17,13 @@ UPDATES = ("optimizer_update_8bit_blockwise", "optimizer_update_32bit")
 @contextlib.contextmanager
 def refuse_quantizers() -> Iterator[None]:
     """Fail the check when the block calls the course's own quantizer or that of bitsandbytes."""
-    instead, look_at = "codes and scales from lines of your own", "the lines that are left open: what does each do?"
+    instead = "codes and scales from lines of your own"
+    course = "You call the course's own quantizer. Write the lines that are left open."
+    other = "You call the quantizer of bitsandbytes. Write the lines that are left open."
     library = [(module, "QuantState") for module in _loaded()]  # what its quantizers return their scales in
     with (
-        _refused([(block_codes, "_nearest")], "course_quantizer", instead, "a call of encode_blocks", look_at),
-        _refused(library, "library_quantizer", instead, "a call of bitsandbytes' quantizer", look_at),
+        _refused([(block_codes, "_nearest")], "course_quantizer", instead, "a call of encode_blocks", course),
+        _refused(library, "library_quantizer", instead, "a call of bitsandbytes' quantizer", other),
     ):
         yield
 
@@ -29,7 +31,8 @@ def refuse_quantizers() -> Iterator[None]:
 @contextlib.contextmanager
 def refuse_eight_bit_updates() -> Iterator[None]:
     """Fail the check when the block calls the updates that the optimizers of bitsandbytes consist of."""
-    instead, look_at = "a step of lines of your own", "decode, update, encode: three lines that you write"
+    instead = "a step of lines of your own"
+    look_at = "You call an update of bitsandbytes. Write the three lines yourself: decode, update, encode."
     seams = [(module, name) for module in _loaded() for name in UPDATES]
     with _refused(seams, "library_update", instead, "an update by bitsandbytes", look_at):
         yield

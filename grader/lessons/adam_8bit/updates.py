@@ -77,7 +77,7 @@ class EightBitCase(UpdateCase):
         return self.learning_rates[group] / (2 if self.is_halved and step >= HALVED_FROM else 1)
 
     def is_quantized(self, index: int) -> bool:
-        """Tell whether the moments of a tensor are codes."""
+        """Return whether the moments of a tensor are codes."""
         return torch.Size(self.shapes[index]).numel() >= 4096
 
 

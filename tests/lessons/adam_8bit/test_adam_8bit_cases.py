@@ -1,4 +1,4 @@
-"""The cases of lesson 08 are what the lesson says of them, and its numbers are met."""
+"""The cases of lesson 08 have the properties that it promises, and its figures are reproduced."""
 
 from functools import partial
 
@@ -7,9 +7,9 @@ import pytest
 import torch
 from transformers.optimization import Adafactor
 
-from grader.judging.lessons.adam_8bit.block_recipes import nearest_codes
+from grader.judging.lessons.adam_8bit.blocks import quantize_blocks
 from grader.judging.lessons.adam_8bit.job import LOSS_FACTOR, reference_loss
-from grader.judging.lessons.adam_8bit.state_size import RIGHT
+from grader.judging.lessons.adam_8bit.state_size import TABLE
 from grader.lessons.adam_8bit.blocks import BlockCase, block_cases
 from grader.lessons.adam_8bit.job import job_loss_cases, job_peak_case
 from grader.lessons.adam_8bit.state import eight_bit_state_cases
@@ -43,7 +43,7 @@ def step_once(parameters):
 
 def test_distilbert_keeps_127_80_mib_and_the_published_count_is_127_87():
     optimizer = step_once(list(make_distilbert().parameters()))
-    assert optimizer_state_bytes(optimizer) == RIGHT.of(eight_bit_state_cases(0)[0]) == 134_004_336
+    assert optimizer_state_bytes(optimizer) == TABLE.truths(0)[0] == 134_004_336
     assert round(optimizer_state_bytes(optimizer) / MIB, 2) == 127.80
     entries = [torch.as_tensor(entry) for state in optimizer.state.values() for entry in state.values()]
     assert sum(entry.numel() for entry in entries) == 132_099_588
@@ -53,8 +53,8 @@ def test_distilbert_keeps_127_80_mib_and_the_published_count_is_127_87():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_reference_counts_what_bitsandbytes_keeps(seed):
-    for case in eight_bit_state_cases(seed)[1:]:
-        assert optimizer_state_bytes(step_once(case.make_parameters("cpu"))) == RIGHT.of(case)
+    for case, state_bytes in list(zip(eight_bit_state_cases(seed), TABLE.truths(seed), strict=True))[1:]:
+        assert optimizer_state_bytes(step_once(case.make_parameters("cpu"))) == state_bytes
 
 
 @pytest.mark.parametrize(("numbers", "kept_bytes"), [(4095, 32_760), (4096, 10_368)])
@@ -167,7 +167,7 @@ def test_a_second_moment_of_zero_spoils_the_task_of_texts():
         ((words, topics),) = make_word_batches(1, rows=1024, vocabulary=2048, draw=1)
         return sorter(words, topics).item(), longest[0]
 
-    (loss, longest), (spoilt_loss, spoilt_longest) = map(final_loss_and_longest_step, (encode_blocks, nearest_codes))
+    (loss, longest), (spoilt_loss, spoilt_longest) = map(final_loss_and_longest_step, (encode_blocks, quantize_blocks))
     # A mean over the root of its mean square is of order 1; over an eps of 1e-8 it is larger by orders of magnitude.
     assert longest < 10 < 100 < spoilt_longest
     assert spoilt_loss > 2 * loss
@@ -216,7 +216,7 @@ def test_8_bit_adam_reaches_the_loss_and_sgd_does_not():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_budget_lies_between_8_bit_state_and_8_bit_state_with_gradients(seed):
+def test_the_budget_is_between_8_bit_state_and_8_bit_state_with_gradients(seed):
     case = job_peak_case(seed)
     model_bytes = sum(parameter.nbytes for parameter in case.make_model().parameters())
     assert model_bytes > 17 * MIB

@@ -1,84 +1,168 @@
-"""Verdict on formats and shapes of codes and scales."""
+"""Judges number formats and shapes of codes and scales."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
+from grader.judging.misconceptions import Misconception, Table
 from grader.lessons.adam_8bit.blocks import BlockCase
 from grader.verdict import Verdict
 
-TELLING = ("filling_kept", "block_size_not_read")
+
+@dataclass(frozen=True)
+class Shapes:
+    """What a quantizer returned for one tensor, except for its numbers.
+
+    Attributes:
+        case: What was quantized.
+        facts: "codes" and "scales", each with "shape" and "dtype", and what the call changed.
+    """
+
+    case: BlockCase
+    facts: Mapping[str, Any]
+
+    @property
+    def codes(self) -> list[int]:
+        """Shape of the codes."""
+        return [int(side) for side in self.facts["codes"]["shape"]]
+
+    @property
+    def scales(self) -> list[int]:
+        """Shape of the scales."""
+        return [int(side) for side in self.facts["scales"]["shape"]]
+
+    @property
+    def expected_scales(self) -> str:
+        """How many scales there have to be, in words."""
+        case = self.case
+        return f"{case.blocks} scales, one for each block of {case.block_size} of {case.numbers:,} numbers"
+
+    @property
+    def expected_codes(self) -> str:
+        """The shape that codes have to have, in words."""
+        return f"codes of shape {list(self.case.shape)}"
 
 
 def judge_shapes(cases: Sequence[BlockCase], settings: Sequence[Mapping[str, Any]]) -> Verdict | None:
-    """Judge what a quantizer returned but for its values.
-
-    Args:
-        cases: What was quantized.
-        settings: Of each case "codes" and "scales", each with "shape" and "dtype", and "is_changed".
-    """
-    found = [verdict for case, facts in zip(cases, settings, strict=True) if (verdict := _judge(case, facts))]
-    telling = [verdict for verdict in found if verdict.code in TELLING]  # where blocks fit, others look alike
-    return next(iter([*telling, *found]), None)
-
-
-def _judge(case: BlockCase, facts: Mapping[str, Any]) -> Verdict | None:
-    if facts["is_changed"]:
-        look_at = "a line that writes into `values`, such as values.div_(...): make a new tensor instead"
-        return Verdict("values_changed", "values as they were", "other values after the call", look_at)
-    if facts["is_book_changed"]:
-        look_at = "a line that writes into `code_book`: the next tensor needs it too"
-        return Verdict("code_book_changed", "the code book as it was", "another book after the call", look_at)
-    if facts["scales"]["dtype"] == "uint8" and facts["codes"]["dtype"] != "uint8":
-        return Verdict("pair_swapped", "codes, then scales", "scales, then codes", "the order of what you return")
-    return _judge_scales(case, facts["scales"]) or _judge_codes(case, facts["codes"])
-
-
-def _judge_scales(case: BlockCase, found: Mapping[str, Any]) -> Verdict | None:
-    shape = [int(side) for side in found["shape"]]
-    numbers, rows = _product(shape), case.numbers // case.shape[-1]
-    expected = f"{case.blocks} scales, one for each block of {case.block_size} of {case.numbers:,} numbers"
-    measured = f"a tensor of shape {shape}"
-    known = {
-        case.numbers // case.block_size: ("short_block_left_out", "the numbers behind the last full block"),
-        rows: ("scale_for_each_row", "what a block is: numbers that follow each other, whatever the shape is"),
-        1: ("one_scale_for_all", "the scale: each block has its own, also where the last block is short"),
-        -(-case.numbers // 256): ("block_size_not_read", "block_size: which size do your blocks have?"),
-        case.block_size: ("blocks_transposed", "which dimension of your blocks the largest is taken over"),
-        case.numbers: ("scale_for_each_number", "the largest: of each block, not of each number"),
-        case.numbers // case.block_size + 1: ("empty_block_added", "the filling: none is needed where the blocks fit"),
-    }
-    if numbers != case.blocks:
-        general = ("wrong_number_of_scales", "how many blocks there are, the short one at the end counted")
-        code, look_at = known.get(numbers, general)
-        return Verdict(code, expected, measured, look_at)
-    if shape != [case.blocks]:
-        return Verdict("scales_not_flat", f"scales of shape [{case.blocks}]", measured, "keepdim, or a view")
-    if found["dtype"] != "float32":
-        look_at = "the format of the scales: that of the values"
-        return Verdict("scales_not_float32", "scales in float32", f"scales in {found['dtype']}", look_at)
+    """Return the verdict on the first misconception, in the order of the table, that any tensor shows, or None."""
+    every = [Shapes(case, facts) for case, facts in zip(cases, settings, strict=True)]
+    for misconception in TABLE.misconceptions:
+        for shapes in every:
+            if TABLE.shows(shapes, misconception):
+                return misconception.verdict(shapes, "", "")
     return None
 
 
-def _judge_codes(case: BlockCase, found: Mapping[str, Any]) -> Verdict | None:
-    shape = [int(side) for side in found["shape"]]
-    expected, measured = f"codes of shape {list(case.shape)}", f"codes of shape {shape}"
-    if found["dtype"] != "uint8":
-        look_at = "the format of the codes: a place from 0 to 255 fits into one byte, torch.uint8"
-        return Verdict("codes_not_in_one_byte", "codes in uint8", f"codes in {found['dtype']}", look_at)
-    if shape == list(case.shape):
-        return None
-    if _product(shape) == case.numbers:
-        return Verdict("codes_in_another_shape", expected, measured, "the shape: codes have that of the values")
-    if _product(shape) == case.blocks * case.block_size:
-        look_at = "the zeros that fill the last block: they are cut off again"
-        return Verdict("filling_kept", expected, measured, look_at)
-    return Verdict("wrong_number_of_codes", expected, measured, "one code for each number")
+def _scales(code: str, diagnosis: str, count: Callable[[BlockCase], int]) -> Misconception[Shapes]:
+    """Return a misconception that shows in a wrong number of scales."""
+    return Misconception(
+        code,
+        diagnosis,
+        shown_by=lambda shapes: 0 < count(shapes.case) == prod(shapes.scales) != shapes.case.blocks,
+        expected="{expected_scales}",
+        measured="a tensor of shape {scales}",
+    )
 
 
-def _product(shape: list[int]) -> int:
-    product = 1
-    for side in shape:
-        product *= side
-    return product
+TABLE = Table[Shapes](
+    Misconception(
+        "values_changed",
+        "You write into `values`, with a method such as div_(). Make a new tensor instead.",
+        shown_by=lambda shapes: shapes.facts["is_changed"],
+        expected="values as they were",
+        measured="other values after the call",
+    ),
+    Misconception(
+        "code_book_changed",
+        "You write into `code_book`, which the next tensor needs, too. Make a new tensor instead.",
+        shown_by=lambda shapes: shapes.facts["is_book_changed"],
+        expected="the code book as it was",
+        measured="another book after the call",
+    ),
+    Misconception(
+        "pair_swapped",
+        "You return scales first. Return codes, then scales.",
+        shown_by=lambda shapes: shapes.facts["scales"]["dtype"] == "uint8" != shapes.facts["codes"]["dtype"],
+        expected="codes, then scales",
+        measured="scales, then codes",
+    ),
+    Misconception(
+        "filling_kept",
+        "You return codes for the zeros that fill the last block up. Cut them off.",
+        shown_by=lambda shapes: (
+            prod(shapes.codes) == shapes.case.blocks * shapes.case.block_size != shapes.case.numbers
+        ),
+        expected="{expected_codes}",
+        measured="codes of shape {codes}",
+    ),
+    _scales(
+        "block_size_not_read",
+        "You use blocks of 256 numbers. Use the `block_size` that your function receives.",
+        lambda case: -(-case.numbers // 256),
+    ),
+    _scales(
+        "short_block_left_out",
+        "You leave the numbers behind the last full block without a scale. A short block has one, too.",
+        lambda case: case.numbers // case.block_size,
+    ),
+    _scales(
+        "scale_for_each_row",
+        "You make a scale for each row of the tensor. A block is numbers that follow each other, whatever the shape "
+        "is.",
+        lambda case: len(case.shape) > 1 and case.numbers // case.shape[-1],
+    ),
+    _scales(
+        "one_scale_for_all",
+        "You make one scale for the whole tensor. Each block has its own.",
+        lambda case: len(case.shape) > 1,
+    ),
+    _scales(
+        "blocks_transposed",
+        "You take the largest size over the wrong dimension of your blocks. Each block is a row.",
+        lambda case: case.block_size,
+    ),
+    _scales("scale_for_each_number", "You make a scale for each number. Reduce each block.", lambda case: case.numbers),
+    _scales(
+        "empty_block_added",
+        "You add a block that only holds filling. None is needed where the numbers fill whole blocks.",
+        lambda case: case.numbers // case.block_size + 1,
+    ),
+    Misconception(
+        "wrong_number_of_scales",
+        "You make another number of blocks than the tensor has. Count the short one at the end, and use `block_size`.",
+        shown_by=lambda shapes: prod(shapes.scales) != shapes.case.blocks,
+        expected="{expected_scales}",
+        measured="a tensor of shape {scales}",
+    ),
+    Misconception(
+        "scales_not_flat",
+        "You return scales of more than one dimension. Look for keepdim, or for a view.",
+        shown_by=lambda shapes: len(shapes.scales) != 1,
+        expected="scales of shape [{case.blocks}]",
+        measured="a tensor of shape {scales}",
+    ),
+    Misconception(
+        "scales_not_float32",
+        "You return scales in another number format. Leave them in that of the values.",
+        shown_by=lambda shapes: shapes.facts["scales"]["dtype"] != "float32",
+        expected="scales in float32",
+        measured="scales in {facts[scales][dtype]}",
+    ),
+    Misconception(
+        "codes_not_in_one_byte",
+        "You return codes that take more than one byte each. A place from 0 to 255 fits into torch.uint8.",
+        shown_by=lambda shapes: shapes.facts["codes"]["dtype"] != "uint8",
+        expected="codes in uint8",
+        measured="codes in {facts[codes][dtype]}",
+    ),
+    Misconception(
+        "codes_in_another_shape",
+        "You return codes in another shape or number than the values. View them as the values.",
+        shown_by=lambda shapes: shapes.codes != list(shapes.case.shape),
+        expected="{expected_codes}",
+        measured="codes of shape {codes}",
+    ),
+)

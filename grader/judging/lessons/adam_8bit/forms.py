@@ -1,4 +1,4 @@
-"""Verdicts on 8-bit AdamW under Accelerate and the Trainer: used as taught, in the right formats, and equal."""
+"""Judges 8-bit AdamW under Accelerate and the Trainer: used as taught, in the right formats, and equal."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ from grader.verdict import PASSED, Verdict
 TOLERANCE = 5e-3
 
 LOOK_AT = FORMS_LOOK_AT | {
-    "trainer_decay_zero": "weight_decay of TrainingArguments: its default is 0.0, so both groups are alike",
-    "accelerate_decay_zero": "the group with weight_decay: is any parameter in it, and is its decay above 0.0?",
-    "trainer_another_optimizer": "optim of TrainingArguments: which name is 8-bit AdamW's?",
-    "trainer_nothing_quantized": "optim of TrainingArguments: which name is 8-bit AdamW's?",
+    "trainer_decay_zero": "You leave weight_decay of TrainingArguments at its default, 0.0, so both groups are alike.",
+    "accelerate_decay_zero": "You decay no parameter. Look at the group with weight_decay: it is empty, or its decay "
+    "is 0.0.",
+    "trainer_another_optimizer": "You train with another optimizer, or with other options. Look for the name of 8-bit "
+    "AdamW, and set optim of TrainingArguments to it.",
+    "trainer_nothing_quantized": "You train with an optimizer that keeps no codes. Set optim of TrainingArguments to "
+    "8-bit AdamW.",
 }
 
 
@@ -71,15 +74,20 @@ def _judge_forwards(case: DecayFormsCase, facts: Facts) -> Verdict | None:
     """Judge that there are forwards, of as many rows as an update takes."""
     rows, expected = list(facts["forward_rows"]), f"{case.updates} forwards, of {case.rows} rows each but the last"
     if not rows:
-        return Verdict("no_forward", expected, "no forward of accelerate_model", "the loop: what does it go through?")
+        return Verdict(
+            "no_forward",
+            expected,
+            "no forward of accelerate_model",
+            "You never call accelerate_model. Look at your loop.",
+        )
     if max(rows) < case.rows:
-        look_at = "batch_size of the loader: `rows` rows are one forward"
+        look_at = "You use smaller batches. Set batch_size of the loader to `rows`."
         return Verdict("rows_not_read", expected, f"{len(rows)} forwards of up to {max(rows)} rows", look_at)
     return None
 
 
 def is_quantized(module: nn.Module, parameter: nn.Parameter) -> bool:
-    """Tell whether the moments of a parameter of a module are codes."""
+    """Return whether the moments of a parameter of a module are codes."""
     return parameter.numel() >= SMALLEST_QUANTIZED and not isinstance(module, nn.Embedding)
 
 
@@ -95,10 +103,10 @@ def _judge_formats(case: DecayFormsCase, formats: Sequence[Mapping[str, int]]) -
     wrong = [name for (name, _), has, should in zip(named, seen, wanted, strict=True) if has != should]
     measured = f"the other format for {len(wrong)} of {len(named)} parameters, the first {wrong[0] if wrong else '-'}"
     if not any(seen):
-        look_at = "which optimizer updates, and which modules are overridden: its state holds no codes"
+        look_at = "You keep no codes at all. Look at which optimizer updates, and which modules are overridden."
         return Verdict("nothing_quantized", expected, measured, look_at)
     if not any(has and should for has, should in zip(seen, wanted, strict=True)):
-        look_at = "which modules are overridden: embeddings, and not what has codes"
+        look_at = "You override modules that have to keep codes. Override the embeddings only."
         return Verdict("other_modules_overridden", expected, measured, look_at)
     tables = [isinstance(owners[id(parameter)], nn.Embedding) for _, parameter in named]
     if all(is_table for is_table, has, should in zip(tables, seen, wanted, strict=True) if has != should):
@@ -108,12 +116,27 @@ def _judge_formats(case: DecayFormsCase, formats: Sequence[Mapping[str, int]]) -
             if is_table and numbers >= SMALLEST_QUANTIZED
         ]
         if len(wrong) < len(large):
-            return Verdict("one_embedding_quantized", expected, measured, "every embedding: does your loop end early?")
-        look_at = "the embeddings: GlobalOptimManager is told their optim_bits before the first step"
+            return Verdict(
+                "one_embedding_quantized",
+                expected,
+                measured,
+                "You override some embeddings. Look at what ends your loop over the modules.",
+            )
+        look_at = "You quantize the embeddings. Register an override with GlobalOptimManager before the first step."
         return Verdict("embeddings_quantized", expected, measured, look_at)
     if all(should for has, should in zip(seen, wanted, strict=True) if has != should):
-        return Verdict("matrices_not_quantized", expected, measured, "which modules are overridden: embeddings only")
-    return Verdict("other_tensors_quantized", expected, measured, "min_8bit_size: its default is 4,096 numbers")
+        return Verdict(
+            "matrices_not_quantized",
+            expected,
+            measured,
+            "You override more than embeddings. Look at the type of the modules.",
+        )
+    return Verdict(
+        "other_tensors_quantized",
+        expected,
+        measured,
+        "You quantize other tensors. Leave min_8bit_size at its default of 4,096 numbers.",
+    )
 
 
 def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: Facts) -> Verdict | None:
@@ -123,7 +146,8 @@ def _judge_movement(case: DecayFormsCase, tensors: Mapping[str, Tensor], facts: 
     names = sorted({str(options["optimizer"]) for options in facts["options"]})
     expected = f"the weights that 8-bit AdamW leads to, with lr {case.learning_rate:g}"
     measured = f"weights that are off by {way:.2g} of the movement, by {', '.join(names)}"
-    return Verdict("another_optimizer", expected, measured, "which optimizer moves the weights, and with which options")
+    look_at = "You move the weights with another optimizer than 8-bit AdamW, or with other options. Look at both."
+    return Verdict("another_optimizer", expected, measured, look_at)
 
 
 def distance(case: DecayFormsCase, tensors: Mapping[str, Tensor]) -> float:

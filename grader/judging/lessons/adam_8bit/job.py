@@ -1,4 +1,4 @@
-"""Verdict on a training job: the loss that AdamW reaches, within a byte budget that AdamW exceeds."""
+"""Judges a training job: the loss that AdamW reaches, within a byte budget that AdamW exceeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def judge_lean_job(observation: Observation, seed: int) -> Verdict:
     if verdict:
         return verdict
     held = format_bytes(claim["above_entry_bytes"])
-    measured = f"at most {worst:.2f} times AdamW's loss, with {held} beside the parameters"
+    measured = f"at most {worst:.2f} times AdamW's loss, with {held} in addition to the parameters"
     return Verdict(PASSED, "loss and bytes within their bounds", measured)
 
 
@@ -51,9 +51,8 @@ def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Ver
     sizes = [parameter.numel() for parameter in case.make_model().parameters()]
     still = [bool(part.all()) for part in torch.split(weights == start, sizes)]
     if all(still):
-        return Verdict(
-            "no_update", expected, "weights that never move", "who updates the weights, and from which gradient"
-        )
+        look_at = "You never update the model. Look at where step() is called, and whether a gradient is there by then."
+        return Verdict("no_update", expected, "weights that never move", look_at)
     if any(still):
         measured = f"{sum(still)} of {len(still)} parameters never move; {measured}"
         has_one_dimension = [parameter.dim() < 2 for parameter in case.make_model().parameters()]
@@ -67,36 +66,53 @@ def _judge_loss(case: JobCase, facts: Mapping[str, Any], weights: Tensor) -> Ver
 def _too_high(
     facts: Mapping[str, Any], parameters: int, is_worse: bool, is_finite: bool, expected: str, measured: str
 ) -> tuple[str, str, str, str]:
-    """Tell why a loss is too high, from what was seen beside it."""
+    """Name why a loss is too high, from what else was recorded."""
     if not is_finite:
-        return "diverged", expected, "a loss that is no finite number", "the learning rate: it is too large"
+        return (
+            "diverged",
+            expected,
+            "a loss that is not finite",
+            "You train with steps that are too long. Lower the learning rate.",
+        )
     if is_worse:
-        return "loss_rises", expected, measured, "the sign and the size of your updates"
+        return (
+            "loss_rises",
+            expected,
+            measured,
+            "You make the loss rise. Look at the sign and the size of your updates.",
+        )
     if facts["optimizers_made"] > parameters:
-        look_at = "where optimizers are made: a new one has forgotten all steps before"
-        return "optimizers_made_anew", expected, f"{facts['optimizers_made']} optimizers; {measured}", look_at
+        look_at = "You make new optimizers on the way, and they have forgotten all steps before. Make them once."
+        return "optimizers_made_again", expected, f"{facts['optimizers_made']} optimizers; {measured}", look_at
     if set(facts["optimizers"]) == {"SGD"}:
         if facts["state_bytes"]:
-            look_at = "momentum: a step is as long as its gradients, and those of rare words are short"
+            look_at = (
+                "You train with momentum, whose steps are as long as the gradients, and those of rare words are short."
+            )
             return "steps_of_momentum", expected, measured, look_at
-        look_at = "rare words have small gradients: which optimizers of this Part take full steps for them?"
+        look_at = "You train with SGD, whose steps for rare words are short. Take an optimizer that divides gradients."
         return "steps_of_sgd", expected, measured, look_at
-    look_at = "the learning rate, and gradients of earlier batches: AdamW takes 4e-3 here"
+    look_at = "You end at a higher loss. Look at the learning rate, 4e-3 for AdamW, and at gradients left in .grad."
     return "loss_too_high", expected, measured, look_at
 
 
 def _left_out(
     still: Sequence[bool], has_one_dimension: Sequence[bool], expected: str, measured: str
 ) -> tuple[str, str, str, str]:
-    """Tell which parameters never move; the first one is the embedding."""
+    """Name which parameters never move; the first one is the embedding."""
     if still == has_one_dimension:
-        return "biases_left_out", expected, measured, "biases and normalisations: they are trained too"
+        return "biases_left_out", expected, measured, "You leave biases and normalisations out. Train them, too."
     if sum(still) > len(still) / 2:
-        look_at = "a name that changes in a loop is read when the hook runs: whose optimizer does each hook step?"
+        look_at = "You update few parameters. A hook reads a name when it runs: look at whose optimizer each one steps."
         return "most_parameters_left_out", expected, measured, look_at
     if still[0] and sum(still) == 1:
-        return "embedding_left_out", expected, measured, "the embedding: it is trained too"
-    return "parameters_left_out", expected, measured, "which parameters are updated, and which are not"
+        return "embedding_left_out", expected, measured, "You leave the embedding out. Train it, too."
+    return (
+        "parameters_left_out",
+        expected,
+        measured,
+        "You leave some parameters out. Look at which of them get an update.",
+    )
 
 
 def _judge_peak(case: JobCase, claim: Mapping[str, Any], facts: Mapping[str, Any]) -> Verdict | None:
@@ -104,20 +120,29 @@ def _judge_peak(case: JobCase, claim: Mapping[str, Any], facts: Mapping[str, Any
     held, budget = int(claim["above_entry_bytes"]), case.budget_bytes
     if held <= budget:
         return None
-    expected = f"at most {format_bytes(budget)} beside the parameters"
+    expected = f"at most {format_bytes(budget)} in addition to the parameters"
     parameters = list(case.make_model().parameters())
     model_bytes = distinct_storage_bytes(parameters)
     measured = f"{format_bytes(held)}, {format_bytes(int(facts['state_bytes']))} of it optimizer state"
     waiting, state = facts["gradients_alive"] > len(parameters) // 2, facts["state_bytes"] > 0.7 * model_bytes
     if waiting and state:
-        look_at = "two things are too large: the optimizer's state, and the gradients that wait for the step"
+        look_at = "You hold too much state, and gradients that wait for the step. Shrink the one, and free the others."
         return Verdict("state_and_gradients_too_large", expected, measured, look_at)
     if waiting:
-        look_at = f"the gradients: {facts['gradients_alive']} of {len(parameters)} wait for one step"
+        look_at = (
+            f"You let {facts['gradients_alive']} of {len(parameters)} gradients wait for one step. Free each at once."
+        )
         return Verdict("gradients_wait", expected, measured, look_at)
     if state:
-        return Verdict("state_too_large", expected, measured, "the optimizer's state: bytes for each parameter")
-    return Verdict("other_tensors", expected, measured, "what else is alive: graphs, copies of weights, lists")
+        return Verdict(
+            "state_too_large",
+            expected,
+            measured,
+            "You hold too much optimizer state. Count its bytes for each parameter.",
+        )
+    return Verdict(
+        "other_tensors", expected, measured, "You hold other tensors. Look for graphs, copies of weights and lists."
+    )
 
 
 @lru_cache(maxsize=4)

@@ -1,252 +1,222 @@
-"""Verdict on the predicted bytes of the state of 8-bit Adam."""
+"""Judges the predicted bytes of the state of 8-bit Adam."""
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
 
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import is_near
+from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.adam_8bit.state import SMALLEST_QUANTIZED, EightBitStateCase, eight_bit_state_cases
 from grader.observation import Observation
-from grader.testbed.block_codes import BLOCK
 from grader.testbed.optimizer_states import TensorKind
 from grader.units import MIB, format_bytes
-from grader.verdict import PASSED, UNRECOGNISED, Verdict
-
-VISIBLE_SEED = 0  # of the cases that a learner has seen
-BOOK_NUMBERS = 256
+from grader.verdict import PASSED, Verdict
 
 
-@dataclass(frozen=True)
-class EightBitCount:
-    """A way to count the state; as it stands, the right one.
-
-    Attributes:
-        moments: How many there are.
-        code_bytes: Bytes of a code.
-        scales: Of one moment of a tensor: "blocks", "full_blocks", "tensor", "rows", "share" without rounding, "none";
-            or "all", of all tensors put together.
-        scale_bytes: Bytes of a scale.
-        scaled_moments: Moments that have scales.
-        block: Numbers of a block.
-        books: How many code books there are; 0 for none.
-        book_bytes: Bytes of a code book.
-        books_for: "model", if any tensor is quantized; "tensor"; or "always".
-        limit: Numbers of the smallest quantized tensor.
-        limit_is_in: What is compared with the limit: "numbers", "bytes", or "dimensions" for a limit of two.
-        small: Bytes of a number in a small tensor's moment; 0 for those of the parameter; -1 where none are kept.
-        counter_bytes: Bytes of a step count for each tensor.
-        has_frozen: Whether frozen tensors count too.
-        extra: Bytes for each number that are no state.
-        factor: What the sum is multiplied with.
-        is_in_elements: Whether numbers are counted instead of bytes.
-    """
-
-    moments: int = 2
-    code_bytes: float = 1
-    scales: str = "blocks"
-    scale_bytes: float = 4
-    scaled_moments: int = 2
-    block: int = BLOCK
-    books: int = 2
-    book_bytes: int = 4 * BOOK_NUMBERS
-    books_for: str = "model"
-    limit: int = SMALLEST_QUANTIZED
-    limit_is_in: str = "numbers"
-    small: int = 4
-    counter_bytes: int = 0
-    has_frozen: bool = False
-    extra: float = 0
-    factor: float = 1
-    is_in_elements: bool = False
-
-    def of(self, case: EightBitStateCase) -> float:
-        """Return the answer that this way gives."""
-        if self.is_in_elements:
-            count = replace(self, is_in_elements=False, scale_bytes=1, book_bytes=BOOK_NUMBERS, small=1)
-            return count.of(case)
-        tensors = [kind for kind in case.tensors if kind.is_trained or self.has_frozen]
-        quantized = [kind for kind in tensors if self._is_quantized(kind)]
-        total = sum(self.moments * self.code_bytes * kind.elements + self._scale_bytes(kind) for kind in quantized)
-        total += sum(self._small_bytes(kind) for kind in tensors if kind not in quantized)
-        if self.scales == "all":
-            numbers = sum(kind.elements for kind in quantized)
-            total += self.scaled_moments * self.scale_bytes * -(-numbers // self.block)
-        books = {"model": bool(quantized), "tensor": len(quantized), "always": 1}[self.books_for]
-        total += books * self.books * self.book_bytes + self.counter_bytes * len(tensors)
-        return self.factor * (total + self.extra * sum(kind.elements for kind in tensors))
-
-    def _is_quantized(self, kind: TensorKind) -> bool:
-        if self.limit_is_in == "dimensions":
-            return len(kind.shape) > 1
-        return kind.elements * (kind.dtype.itemsize if self.limit_is_in == "bytes" else 1) >= self.limit
-
-    def _scale_bytes(self, kind: TensorKind) -> float:
-        rows = kind.elements // kind.shape[-1] if kind.shape else 1
-        scales: dict[str, float] = {
-            "blocks": -(-kind.elements // self.block),
-            "full_blocks": kind.elements // self.block,
-            "share": kind.elements / self.block,
-            "tensor": 1,
-            "rows": rows,
-        }
-        return self.scaled_moments * self.scale_bytes * scales.get(self.scales, 0)
-
-    def _small_bytes(self, kind: TensorKind) -> float:
-        number_bytes = {0: kind.dtype.itemsize, -1: 0}.get(self.small, self.small)
-        return self.moments * number_bytes * kind.elements
+def predict_eight_bit_state(tensors: Sequence[TensorKind]) -> float:
+    """Return the bytes that 8-bit Adam keeps from step to step."""
+    trained = [kind for kind in tensors if kind.is_trained]
+    large = [kind for kind in trained if kind.elements >= 4096]
+    small = [kind for kind in trained if kind not in large]
+    code_bytes = sum(2 * kind.elements for kind in large)
+    scale_bytes = sum(2 * 4 * -(-kind.elements // 256) for kind in large)
+    book_bytes = 2 * 256 * 4 if large else 0
+    small_bytes = sum(2 * 4 * kind.elements for kind in small)
+    return code_bytes + scale_bytes + book_bytes + small_bytes
 
 
-RIGHT = EightBitCount()
-
-
-@dataclass(frozen=True)
-class EightBitMiscount:
-    """A misconception about the state, as what it counts otherwise."""
-
-    code: str
-    changes: Mapping[str, Any]
-    look_at: str
-
-
-_FORMAT = {"code_bytes": 4, "scales": "none", "books": 0}
-
-MISCOUNTS = (
-    EightBitMiscount("scales_left_out", {"scales": "none"}, "the scales: codes alone do not say how large a number is"),
-    EightBitMiscount(
-        "one_scale_for_the_tensor", {"scales": "tensor"}, "the scales: one for each block, not one for all"
-    ),
-    EightBitMiscount(
-        "scales_of_one_moment", {"scaled_moments": 1}, "the scales: each moment has its own, of four bytes each"
-    ),
-    EightBitMiscount(
-        "short_block_left_out", {"scales": "full_blocks"}, "the last block: does it need a scale if it is short?"
-    ),
-    EightBitMiscount(
-        "part_of_a_scale", {"scales": "share"}, "the last block: it has a whole scale also if it is short"
-    ),
-    EightBitMiscount(
-        "scale_for_each_row", {"scales": "rows"}, "what a block is: 256 numbers in a row, whatever the shape is"
-    ),
-    EightBitMiscount("blocks_over_all_tensors", {"scales": "all"}, "where blocks begin: each tensor starts its own"),
-    EightBitMiscount("scale_of_1_byte", {"scale_bytes": 1}, "the format of a scale: float32"),
-    EightBitMiscount(
-        "block_of_2048", {"block": 2048}, "the size of a block: 2,048 is the paper's, bitsandbytes takes 256"
-    ),
-    EightBitMiscount("block_of_4096", {"block": 4096}, "the size of a block: 4,096 is the limit of small tensors"),
-    EightBitMiscount("code_books_left_out", {"books": 0}, "the code books: without them no code has a value"),
-    EightBitMiscount(
-        "code_books_for_each_tensor", {"books_for": "tensor"}, "the code books: all tensors share two of them"
-    ),
-    EightBitMiscount(
-        "code_books_without_codes", {"books_for": "always"}, "the code books of a model without any codes"
-    ),
-    EightBitMiscount(
-        "one_code_book", {"books": 1}, "the code books: is one enough for numbers with and without a sign?"
-    ),
-    EightBitMiscount("code_book_in_bytes", {"book_bytes": BOOK_NUMBERS}, "a code book holds 256 float32 numbers"),
-    EightBitMiscount(
-        "small_tensors_quantized", {"limit": 0}, "tensors of fewer than 4,096 numbers: what do they keep?"
-    ),
-    EightBitMiscount(
-        "limit_included", {"limit": SMALLEST_QUANTIZED + 1}, "the limit: a tensor of exactly 4,096 numbers"
-    ),
-    EightBitMiscount("limit_in_bytes", {"limit_is_in": "bytes"}, "the limit: it counts numbers, not bytes"),
-    EightBitMiscount(
-        "limit_by_dimension", {"limit_is_in": "dimensions"}, "the limit: it counts numbers, not dimensions"
-    ),
-    EightBitMiscount("small_in_parameter_format", {"small": 0}, "small tensors: float32 whatever the parameter is"),
-    EightBitMiscount("small_with_one_byte", {"small": 1}, "small tensors: the format of their moments"),
-    EightBitMiscount("small_left_out", {"small": -1}, "small tensors have moments too"),
-    EightBitMiscount(
-        "counters_of_4_bytes", {"counter_bytes": 4}, "the step count: in bitsandbytes it is a plain number"
-    ),
-    EightBitMiscount("counters_of_8_bytes", {"counter_bytes": 8}, "the step count: a plain number is no tensor"),
-    EightBitMiscount("frozen_counted", {"has_frozen": True}, "tensors without a gradient: requires_grad tells them"),
-    EightBitMiscount(
-        "codes_of_one_moment",
-        {"code_bytes": 0.5, "scaled_moments": 1},
-        "large tensors: both moments have codes and scales of their own",
-    ),
-    EightBitMiscount("small_with_one_moment", {"small": 2}, "small tensors: two moments, of four bytes a number each"),
-    EightBitMiscount(
-        "one_moment", {"moments": 1, "scaled_moments": 1}, "Adam's rule: which two means does it carry on?"
-    ),
-    EightBitMiscount("codes_of_8_bytes", {"code_bytes": 8}, "the unit: a code has 8 bits, which is one byte"),
-    EightBitMiscount("codes_of_half_a_byte", {"code_bytes": 0.5}, "the unit: a code has 8 bits, which is one byte"),
-    EightBitMiscount(
-        "nothing_quantized", _FORMAT, "what 8-bit Adam keeps for a large tensor: AdamW's 8 bytes are gone"
-    ),
-    EightBitMiscount("parameters_added", {"extra": 4}, "parameters are no state: count what is kept beside them"),
-    EightBitMiscount("elements_for_bytes", {"is_in_elements": True}, "the unit: how many bytes does each number take?"),
-    EightBitMiscount("bits_for_bytes", {"factor": 8}, "the unit: bytes are asked for, not bits"),
-    EightBitMiscount("mebibytes_for_bytes", {"factor": 1 / MIB}, "the unit: bytes are asked for, not MiB"),
-    EightBitMiscount("megabytes_for_bytes", {"factor": 1e-6}, "the unit: bytes are asked for, not MB"),
-)
-_ESTIMATE = EightBitMiscount(
-    "estimate_only",
-    {"scales": "none", "books": 0, "limit": 0},
-    "two bytes for each parameter is the estimate: what is kept beside the codes, and which tensors have none?",
-)
-_LARGE_ONLY = EightBitMiscount(
-    "codes_only", {"scales": "none", "books": 0}, "what a code needs to become a number again"
-)
+# The parts of the reference that misconceptions edit.
+TRAINED = " if kind.is_trained"
+LARGE = "kind.elements >= 4096"
+CODES = "sum(2 * kind.elements for kind in large)"
+BLOCKS = "-(-kind.elements // 256)"
+SCALES = "sum(2 * 4 * -(-kind.elements // 256) for kind in large)"
+BOOKS = "2 * 256 * 4 if large else 0"
+SMALL_BYTES = "2 * 4 * kind.elements"
+RESULT = "code_bytes + scale_bytes + book_bytes + small_bytes"
 
 
 def judge_eight_bit_state(observation: Observation, seed: int) -> Verdict:
-    """Compare every answer with what bitsandbytes keeps, and name what explains a miss."""
-    cases, answers = eight_bit_state_cases(seed), observation.facts["predicted_bytes"]
-    for case, answer in zip(cases, answers, strict=True):
-        truth = RIGHT.of(case)
-        if answer != truth:
-            code, look_at = _recognise(cases, answers)
-            measured = f"{_say(answer)}, {answer - truth:+,.10g} bytes"
-            return Verdict(code, f"{_say(truth)} for {_describe(case)}", measured, look_at)
-    measured = f"{len(cases)} states to the byte; DistilBERT {_say(RIGHT.of(cases[0]))}"
-    return Verdict(PASSED, f"{len(cases)} states to the byte", measured)
-
-
-def _recognise(cases: Sequence[EightBitStateCase], answers: Sequence[float]) -> tuple[str, str]:
-    for miscount, count in _counts():
-        if _explains(count, cases, answers):
-            return miscount.code, miscount.look_at
-    if _explains(RIGHT, eight_bit_state_cases(VISIBLE_SEED), answers):
-        return "visible_case_hard_coded", "numbers that are right for other tensors: what does your answer depend on?"
-    if len(set(answers)) == 1:
-        return "same_for_all", "your answer is the same for all tensors: what does it read?"
-    wrong = [number for number, case in enumerate(cases) if answers[number] != RIGHT.of(case)]
-    if set(wrong) <= {2, 3}:
-        return (
-            "small_tensors_wrong",
-            "tensors of fewer than 4,096 numbers: what do they keep, and do they need code books?",
-        )
-    return UNRECOGNISED, "one tensor of 5,000 numbers: write its codes, scales and code books down, and count them"
-
-
-def _counts() -> Iterator[tuple[EightBitMiscount, EightBitCount]]:
-    for miscount in (*MISCOUNTS, _ESTIMATE, _LARGE_ONLY):
-        yield miscount, replace(RIGHT, **miscount.changes)
-    for one, other in itertools.combinations(MISCOUNTS, 2):
-        if not set(one.changes) & set(other.changes):
-            yield one, replace(RIGHT, **one.changes, **other.changes)
-
-
-def _explains(count: EightBitCount, cases: Sequence[EightBitStateCase], answers: Sequence[float]) -> bool:
-    """Tell whether a count gives every answer, to the byte, or to what is left of it after a rounding."""
-    return all(
-        math.isclose(answer, value := count.of(case), rel_tol=1e-9) or (value > 2**10 and abs(answer - value) < 1)
-        for case, answer in zip(cases, answers, strict=True)
+    """Compare every prediction with what bitsandbytes keeps."""
+    answer = TABLE.answer(seed, observation.facts["predicted_bytes"])
+    if answer.is_right:
+        truths = TABLE.truths(seed)
+        measured = f"{len(truths)} states to the byte; DistilBERT {_say(truths[0])}"
+        return Verdict(PASSED, f"{len(truths)} states to the byte", measured)
+    return TABLE.explain(
+        answer,
+        expected=f"{_say(answer.truth)} for {_describe(answer.case)}",
+        measured=f"{_say(answer.value)}, {answer.value - answer.truth:+,.10g} bytes",
+        otherwise="Your count differs, but not in a common way. Write down the state of one tensor of 5,000 numbers: "
+        "codes, scales and code books.",
     )
 
 
+def _equals(answer: float, value: float) -> bool:
+    """Return whether an answer equals a value: whole bytes exactly, others after their rounding."""
+    if isinstance(value, int):
+        return answer == value
+    return is_near(answer, value, relative=1e-9) or (value > 2**10 and abs(answer - value) < 1)
+
+
+def _run(predict: Callable[..., float], case: EightBitStateCase) -> float:
+    return predict(case.tensors)
+
+
+TABLE = ReferenceTable(
+    predict_eight_bit_state,
+    Misconception(
+        "scales_left_out",
+        "You leave the scales out. Each block of 256 codes has one, of four bytes, for each moment.",
+        {SCALES: "0"},
+    ),
+    Misconception(
+        "one_scale_for_the_tensor",
+        "You count one scale for a whole tensor. Each block of 256 numbers has its own.",
+        {BLOCKS: "1"},
+    ),
+    Misconception(
+        "scales_of_one_moment",
+        "You count the scales of one moment. Each moment has its own, of four bytes each.",
+        {SCALES: SCALES.replace("2 * 4", "4")},
+        variants=[{SCALES: SCALES.replace("2 * 4", "2")}],
+    ),
+    Misconception(
+        "blocks_not_rounded_up",
+        "You count only full blocks, or a part of a scale. A short last block has a whole scale: round up.",
+        {BLOCKS: "(kind.elements // 256)"},
+        variants=[{BLOCKS: "kind.elements / 256"}],
+    ),
+    Misconception(
+        "other_blocks",
+        "You count other blocks than bitsandbytes has: 256 numbers of one tensor that follow each other, whatever its "
+        "rows are.",
+        {BLOCKS: "(kind.elements // kind.shape[-1])"},
+        variants=[
+            {SCALES: "2 * 4 * -(-sum(kind.elements for kind in large) // 256)"},
+            {BLOCKS: "-(-kind.elements // 2048)"},
+            {BLOCKS: "-(-kind.elements // 4096)"},
+        ],
+    ),
+    Misconception(
+        "code_books_left_out",
+        "You leave the code books out. All tensors with codes share two, of 256 float32 numbers each.",
+        {BOOKS: "0"},
+    ),
+    Misconception(
+        "code_books_for_each_tensor",
+        "You count code books for each tensor. All tensors with codes share two.",
+        {BOOKS: "2 * 256 * 4 * len(large)"},
+    ),
+    Misconception(
+        "code_books_without_codes",
+        "You count code books where no tensor has codes. Small tensors need none.",
+        {BOOKS: "2 * 256 * 4"},
+    ),
+    Misconception(
+        "other_code_books",
+        "You count the code books with another size. There are two, of 256 float32 numbers each.",
+        {BOOKS: "256 * 4 if large else 0"},
+        variants=[{BOOKS: "2 * 256 if large else 0"}],
+    ),
+    Misconception(
+        "small_tensors_quantized",
+        "You count codes for small tensors, too. Those of fewer than 4,096 numbers keep both moments in float32.",
+        {LARGE: "kind.elements"},
+    ),
+    Misconception(
+        "another_limit",
+        "You draw the line between small and large tensors elsewhere. It counts numbers, not bytes or dimensions, and "
+        "4,096 numbers are large.",
+        {LARGE: "kind.elements > 4096"},
+        variants=[{LARGE: "kind.elements * kind.dtype.itemsize >= 4096"}, {LARGE: "len(kind.shape) > 1"}],
+    ),
+    Misconception(
+        "small_in_another_format",
+        "You count another format than float32 for small tensors. Their moments take four bytes a number, whatever the "
+        "format of the parameter is.",
+        {SMALL_BYTES: "2 * kind.dtype.itemsize * kind.elements"},
+        variants=[{SMALL_BYTES: "2 * kind.elements"}],
+    ),
+    Misconception(
+        "small_left_out",
+        "You leave small tensors out. They keep two float32 moments.",
+        {" + small_bytes": ""},
+    ),
+    Misconception(
+        "counters_counted",
+        "You count step counters. In bitsandbytes they are plain Python numbers, and only tensors count.",
+        {RESULT: f"{RESULT} + 4 * len(trained)"},
+        variants=[{RESULT: f"{RESULT} + 8 * len(trained)"}],
+    ),
+    Misconception(
+        "frozen_counted",
+        "You count a state for frozen tensors. Look at requires_grad.",
+        {TRAINED: ""},
+    ),
+    Misconception(
+        "one_moment",
+        "You count one moment. Adam keeps two means: of the gradients and of their squares.",
+        {
+            CODES: CODES.replace("2 * ", ""),
+            SCALES: SCALES.replace("2 * ", ""),
+            SMALL_BYTES: "4 * kind.elements",
+        },
+    ),
+    Misconception(
+        "nothing_quantized",
+        "You count two float32 moments for every tensor, as AdamW keeps them. Large tensors keep codes and scales.",
+        {RESULT: "sum(2 * 4 * kind.elements for kind in trained)"},
+    ),
+    Misconception(
+        "estimate_only",
+        "You count the codes and nothing else. Scales, code books and small tensors take memory as well.",
+        {RESULT: "sum(2 * kind.elements for kind in trained)"},
+        variants=[{RESULT: "code_bytes + small_bytes"}],
+    ),
+    Misconception(
+        "parameters_added",
+        "You count the parameters as state. Count what the optimizer keeps in addition to them.",
+        {RESULT: f"{RESULT} + sum(4 * kind.elements for kind in trained)"},
+    ),
+    Misconception(
+        "elements_for_bytes",
+        "You count numbers. Multiply each count by the bytes of one number.",
+        {
+            SCALES: SCALES.replace("2 * 4", "2"),
+            BOOKS: "2 * 256 if large else 0",
+            SMALL_BYTES: "2 * kind.elements",
+        },
+    ),
+    Misconception(
+        "another_unit",
+        "You return bits, MiB or MB. Return bytes.",
+        {RESULT: f"8 * ({RESULT})"},
+        variants=[{RESULT: f"({RESULT}) / {MIB}"}, {RESULT: f"({RESULT}) / 1e6"}],
+    ),
+    hard_coded(eight_bit_state_cases),
+    Misconception(
+        "same_for_all",
+        "You return the same number for all tensors. Compute it from the list that you receive.",
+        shown_by=lambda answer: len(set(answer.values)) == 1,
+    ),
+    Misconception(
+        "small_tensors_wrong",
+        "You are wrong only where there are small tensors. They keep two float32 moments, and need no code books.",
+        shown_by=lambda answer: set(answer.wrong) <= {2, 3},
+    ),
+    run=_run,
+    cases=eight_bit_state_cases,
+    is_near=_equals,
+)
+
+
 def _describe(case: EightBitStateCase) -> str:
-    trained = [kind for kind in case.tensors if kind.is_trained]
-    small = [kind for kind in trained if kind.elements < SMALLEST_QUANTIZED]
-    numbers = sum(kind.elements for kind in trained) - sum(kind.elements for kind in small)
+    trained = [kind.elements for kind in case.tensors if kind.is_trained]
+    large = [numbers for numbers in trained if numbers >= SMALLEST_QUANTIZED]
     frozen = len(case.tensors) - len(trained)
-    text = f"{len(trained) - len(small)} large tensors with {numbers:,} numbers and {len(small)} small ones"
+    text = f"{len(large)} large tensors with {sum(large):,} numbers and {len(trained) - len(large)} small ones"
     return text + (f", and {frozen} frozen" if frozen else "")
 
 

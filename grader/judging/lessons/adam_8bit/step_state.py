@@ -1,116 +1,228 @@
-"""Verdict on what 8-bit Adam keeps between two steps: codes and scales, and float32 for small tensors."""
+"""Judges what 8-bit Adam keeps between two steps: codes and scales, and float32 for small tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-import torch
-
+from grader.judging.misconceptions import Misconception, Table
 from grader.lessons.adam_8bit.updates import EIGHT_BIT_STEPS, EightBitCase
 from grader.testbed.block_codes import BLOCK
 from grader.verdict import Verdict
 
 MOST_COUNTERS = 4  # a step count may be a tensor of one number, and there may be a few of them
-BOOKS = 2 * 256  # both code books may stand in the state, once
-SHARED_BOOKS = "what the state keeps for each tensor: all of them share two code books"
+BOOKS = 2 * 256  # both code books may be in the state, once
+
+Settings = Sequence[Mapping[str, Any]]
 
 
-def judge_left_alone(settings: Sequence[Mapping[str, Any]]) -> Verdict | None:
-    """Judge that steps leave gradients and options as they are.
+@dataclass(frozen=True)
+class Traces:
+    """What the steps of a case changed that is not theirs to change, and what they keep outside the state.
 
-    Args:
-        settings: Of each case "is_gradient_changed" of each tensor, "gradients_removed", and "options_changed", names.
+    Attributes:
+        facts: "is_gradient_changed" of each tensor, "gradients_removed", "options_changed", and "kept_numbers".
     """
-    expected = "gradients as they were"
-    if any(facts["gradients_removed"] for facts in settings):
-        look_at = "a line that sets weight.grad, or a call of zero_grad(): the loop does it, not the step"
-        return Verdict("gradient_removed", expected, "a gradient that is None after the step", look_at)
-    if any(any(facts["is_gradient_changed"]) for facts in settings):
-        look_at = "a line that writes into weight.grad: make a new tensor instead"
-        return Verdict("gradient_changed", expected, "another gradient after the step", look_at)
-    changed = sorted({str(name) for facts in settings for name in facts["options_changed"]})
-    if changed:
-        look_at = "a line that writes into a group: a schedule changes options, a step reads them"
-        return Verdict("options_changed", "options as they were", f"{', '.join(changed)} after the step", look_at)
-    return None
+
+    facts: Mapping[str, Any]
+
+    @property
+    def options(self) -> str:
+        """The options that changed, in words."""
+        return ", ".join(map(str, self.facts["options_changed"]))
 
 
-def judge_kept(kept_numbers: int) -> Verdict | None:
-    """Judge how many numbers the optimizer holds outside of its state."""
-    if kept_numbers <= BOOKS + MOST_COUNTERS:
-        return None
-    look_at = "attributes of the optimizer and entries of its groups: between two steps only the state holds moments"
-    measured = f"{kept_numbers:,} numbers beside optimizer.state"
-    return Verdict("moments_kept_beside_the_state", "codes and scales in optimizer.state only", measured, look_at)
+LEFT_ALONE = Table[Traces](
+    Misconception(
+        "gradient_removed",
+        "You set weight.grad to None, or call zero_grad(), within the step. The loop does that.",
+        shown_by=lambda traces: traces.facts["gradients_removed"],
+        expected="gradients as they were",
+        measured="a gradient that is None after the step",
+    ),
+    Misconception(
+        "gradient_changed",
+        "You write into weight.grad. Make a new tensor instead.",
+        shown_by=lambda traces: any(traces.facts["is_gradient_changed"]),
+        expected="gradients as they were",
+        measured="another gradient after the step",
+    ),
+    Misconception(
+        "options_changed",
+        "You write into a group. A schedule changes options; a step only reads them.",
+        shown_by=lambda traces: bool(traces.facts["options_changed"]),
+        expected="options as they were",
+        measured="{options} after the step",
+    ),
+)
+KEPT_OUTSIDE = Table[Traces](
+    Misconception(
+        "moments_kept_outside_the_state",
+        "You keep numbers outside optimizer.state. Look at attributes of the optimizer and entries of its groups.",
+        shown_by=lambda traces: traces.facts["kept_numbers"] > BOOKS + MOST_COUNTERS,
+        expected="codes and scales in optimizer.state only",
+        measured="{facts[kept_numbers]:,} numbers outside optimizer.state",
+    )
+)
 
 
-def judge_formats(case: EightBitCase, formats: Sequence[Mapping[str, int]]) -> Verdict | None:
-    """Judge how many numbers of which format each state holds.
+@dataclass(frozen=True)
+class KeptState:
+    """The state of one tensor after the last step.
 
-    Args:
+    Attributes:
         case: The case.
-        formats: Of each tensor, the numbers in its state by format; what tensors share counts for the first of them.
+        index: Of the tensor.
+        found: Numbers in its state, by their format; what tensors share counts for the first of them.
+        spare: Numbers of the code books that no tensor before it has shown.
     """
-    spare = BOOKS
-    for index, found in enumerate(formats):
-        numbers = torch.Size(case.shapes[index]).numel()
-        is_updated = case.first_steps.get(index, 1) <= EIGHT_BIT_STEPS
-        total = sum(found.values())
-        if not is_updated:
-            if total:
-                look_at = "when the state is made: a tensor that never has a gradient needs none"
-                return Verdict("state_without_gradient", "no state: it has no gradient", f"{total} numbers", look_at)
-            continue
-        if not case.is_quantized(index):
-            verdict = _judge_small(case, index, numbers, found)
-        else:
-            verdict = _judge_codes(case, index, numbers, found, spare)
-            spare -= max(0, found.get("float32", 0) - 2 * -(-numbers // BLOCK) - MOST_COUNTERS)
-        if verdict:
-            return verdict
-    return None
+
+    case: EightBitCase
+    index: int
+    found: Mapping[str, int]
+    spare: int
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of the tensor."""
+        return prod(self.case.shapes[self.index])
+
+    @property
+    def total(self) -> int:
+        """Numbers in its state."""
+        return sum(self.found.values())
+
+    @property
+    def codes(self) -> int:
+        """Numbers of one byte in its state."""
+        return self.found.get("uint8", 0)
+
+    @property
+    def others(self) -> int:
+        """All other numbers in its state."""
+        return self.total - self.codes
+
+    @property
+    def scales(self) -> int:
+        """Scales that two moments need."""
+        return 2 * -(-self.numbers // BLOCK)
+
+    @property
+    def moments(self) -> int:
+        """Numbers of both moments."""
+        return 2 * self.numbers
+
+    @property
+    def expected(self) -> str:
+        """What a right state holds, in words."""
+        text = f"two float32 moments of {self.numbers} numbers each"
+        if self.case.is_quantized(self.index):
+            text = f"{self.moments} codes in uint8 and {self.scales} scales in float32"
+        return f"{text} ({self.case.describe(self.index)})"
+
+    @property
+    def measured(self) -> str:
+        """What the state holds, in words."""
+        return ", ".join(f"{count} numbers in {name}" for name, count in self.found.items()) or "no tensor in its state"
+
+    @property
+    def has_books(self) -> bool:
+        """Whether there are code books in it that a tensor before it has, too, or that a small one does not need."""
+        if self.case.is_quantized(self.index):
+            return self.others > self.scales + MOST_COUNTERS + self.spare
+        more = self.total - self.moments
+        return any(0 <= more - books <= MOST_COUNTERS for books in (BOOKS // 2, BOOKS))
 
 
-def _judge_small(case: EightBitCase, index: int, numbers: int, found: Mapping[str, int]) -> Verdict | None:
-    expected = f"two float32 moments of {numbers} numbers each ({case.describe(index)})"
-    measured = _say(found)
-    if sum(found.values()) < 2 * numbers:
-        return Verdict("moments_kept_elsewhere", expected, measured, "where the moments are kept: in optimizer.state")
-    if found.get("float32", 0) < 2 * numbers:
-        look_at = "tensors of fewer than 4,096 numbers: the format of their moments"
-        return Verdict("small_tensors_not_float32", expected, measured, look_at)
-    more = sum(found.values()) - 2 * numbers
-    if any(0 <= more - books <= MOST_COUNTERS for books in (BOOKS // 2, BOOKS)):
-        return Verdict("code_books_for_each_tensor", expected, measured, SHARED_BOOKS)
-    if sum(found.values()) > 2 * numbers + MOST_COUNTERS:
-        return Verdict("small_state_too_large", expected, measured, "what a small tensor keeps beside its two moments")
-    return None
+def _large(code: str, diagnosis: str, shown_by: Callable[[KeptState], bool]) -> Misconception[KeptState]:
+    return Misconception(code, diagnosis, shown_by=lambda kept: kept.case.is_quantized(kept.index) and shown_by(kept))
 
 
-def _judge_codes(case: EightBitCase, index: int, numbers: int, found: Mapping[str, int], spare: int) -> Verdict | None:
-    scales = 2 * -(-numbers // BLOCK)
-    expected = f"{2 * numbers} codes in uint8 and {scales} scales in float32 ({case.describe(index)})"
-    measured, codes = _say(found), found.get("uint8", 0)
-    others = sum(found.values()) - codes
-    if not sum(found.values()):
-        return Verdict("moments_kept_elsewhere", expected, measured, "where the moments are kept: in optimizer.state")
-    if not codes and others >= 2 * numbers:
-        look_at = "the end of the step: moments are codes between two steps, in torch.uint8"
-        return Verdict("codes_not_in_one_byte", expected, measured, look_at)
-    if codes < 2 * numbers:
-        return Verdict("codes_of_one_moment", expected, measured, "both moments of a large tensor are codes")
-    if codes > 2 * numbers:
-        return Verdict("too_many_codes", expected, measured, "what the state keeps beside the codes of two moments")
-    if others < scales:
-        return Verdict("scales_kept_elsewhere", expected, measured, "the scales: the state keeps them beside the codes")
-    if others >= scales + numbers:
-        look_at = "what the state keeps beside codes and scales: moments, weights and gradients have no place there"
-        return Verdict("moments_kept_too", expected, measured, look_at)
-    if others > scales + MOST_COUNTERS + spare:
-        return Verdict("code_books_for_each_tensor", expected, measured, SHARED_BOOKS)
-    return None
+def _small(code: str, diagnosis: str, shown_by: Callable[[KeptState], bool]) -> Misconception[KeptState]:
+    return Misconception(
+        code, diagnosis, shown_by=lambda kept: not kept.case.is_quantized(kept.index) and shown_by(kept)
+    )
 
 
-def _say(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{numbers} numbers in {name}" for name, numbers in found.items()) or "no tensor in its state"
+NOT_UPDATED = Table[KeptState](
+    Misconception(
+        "state_without_gradient",
+        "You make a state for a tensor that never has a gradient. Skip it before its state is made.",
+        shown_by=lambda kept: kept.total > 0,
+        expected="no state: it has no gradient",
+    )
+)
+UPDATED = Table[KeptState](
+    _small(
+        "small_tensors_not_float32",
+        "You keep the moments of a small tensor in another format than float32. Look at tensors of fewer than 4,096 "
+        "numbers.",
+        lambda kept: kept.total >= kept.moments > kept.found.get("float32", 0),
+    ),
+    _large(
+        "codes_not_in_one_byte",
+        "You keep codes that take more than one byte each. Between two steps they are torch.uint8.",
+        lambda kept: not kept.codes and kept.others >= kept.moments,
+    ),
+    Misconception(
+        "moments_kept_elsewhere",
+        "You keep the moments outside optimizer.state. Keep them there: it is what a checkpoint saves.",
+        shown_by=lambda kept: kept.total < (1 if kept.case.is_quantized(kept.index) else kept.moments),
+    ),
+    _large(
+        "codes_of_one_moment",
+        "You keep fewer codes than two moments have. Both moments of a large tensor are codes.",
+        lambda kept: kept.codes < kept.moments,
+    ),
+    _large(
+        "too_many_codes",
+        "You keep more codes than two moments have. Look at what else the state holds in one byte.",
+        lambda kept: kept.codes > kept.moments,
+    ),
+    _large(
+        "scales_kept_elsewhere",
+        "You keep the scales outside the state. Without them no code has a value: keep them next to the codes.",
+        lambda kept: kept.others < kept.scales,
+    ),
+    _large(
+        "moments_kept_too",
+        "You keep more than codes and scales. Moments, weights and gradients have no place in the state.",
+        lambda kept: kept.others >= kept.scales + kept.numbers,
+    ),
+    Misconception(
+        "code_books_for_each_tensor",
+        "You keep code books for each tensor. All of them share two.",
+        shown_by=lambda kept: kept.has_books,
+    ),
+    _small(
+        "small_state_too_large",
+        "You keep more than two moments and a count for a small tensor. Look at what else its state holds.",
+        lambda kept: kept.total > kept.moments + MOST_COUNTERS,
+    ),
+)
+
+
+def judge_left_alone(settings: Settings) -> Verdict | None:
+    """Judge that steps leave gradients and options as they are."""
+    return _first(LEFT_ALONE, settings)
+
+
+def judge_state(cases: Sequence[EightBitCase], settings: Settings) -> Verdict | None:
+    """Judge how many numbers of which format each state holds, and how many are kept outside of the states."""
+    for case, facts in zip(cases, settings, strict=True):
+        spare = BOOKS
+        for index, found in enumerate(facts["formats"]):
+            kept = KeptState(case, index, found, spare)
+            table = UPDATED if case.first_steps.get(index, 1) <= EIGHT_BIT_STEPS else NOT_UPDATED
+            verdict = table.judge(kept, kept.expected, kept.measured)
+            if verdict:
+                return verdict
+            if case.is_quantized(index) and table is UPDATED:
+                spare -= max(0, found.get("float32", 0) - kept.scales - MOST_COUNTERS)
+    return _first(KEPT_OUTSIDE, settings)
+
+
+def _first(table: Table[Traces], settings: Settings) -> Verdict | None:
+    return next((verdict for facts in settings if (verdict := table.judge(Traces(facts)))), None)

@@ -1,9 +1,0 @@
-# Source: 8 bits for a code
-# Bits are returned.
-def predict_eight_bit_state(parameters: list) -> int:
-    sizes = [parameter.numel() for parameter in parameters if parameter.requires_grad]
-    large = [numbers for numbers in sizes if numbers >= 4096]
-    of_codes = sum(2 * numbers + 2 * 4 * -(-numbers // 256) for numbers in large)
-    code_books = 2 * 256 * 4 if large else 0
-    small = sum(2 * 4 * numbers for numbers in sizes if numbers < 4096)
-    return 8 * (of_codes + code_books + small)
