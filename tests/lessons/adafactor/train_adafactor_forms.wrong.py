@@ -155,44 +155,21 @@ def train_adafactor_forms(trainer_model, accelerate_model, dataset, rows: int, l
 # +     arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "optim": "adafactor", "num_train_epochs": 3}
 # +     Trainer(trainer_model, TrainingArguments(**(same_run | arguments)), train_dataset=dataset).train()
 
+# %% edit="trainer_with_scale" code="trainer_scale_parameter_on"
+# Source: a likely slip: only relative_step is turned off
+#       arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "optim": "adafactor"}
+# -     Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     optimizer = Adafactor(trainer_model.parameters(), lr=lr, relative_step=False)
+# +     arguments = TrainingArguments(**arguments, **same_run)
+# +     Trainer(trainer_model, arguments, train_dataset=dataset, optimizers=(optimizer, None)).train()
 
-# %% answer="trainer_with_scale" code="trainer_scale_parameter_on"
-# Source: optim_args
-def train_adafactor_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float) -> None:
-    optimizer = Adafactor(accelerate_model.parameters(), lr=lr, relative_step=False, scale_parameter=False)
-    accelerator = Accelerator()
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-    for batch in loader:
-        accelerator.backward(model(**batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-    arguments = {"per_device_train_batch_size": rows, "learning_rate": lr}
-    Trainer(
-        trainer_model,
-        TrainingArguments(**(same_run | arguments)),
-        train_dataset=dataset,
-        optimizers=(Adafactor(trainer_model.parameters(), lr=lr, relative_step=False), None),
-    ).train()
-
-
-# %% answer="trainer_with_torch" code="trainer_torch_adafactor"
-# Source: PyTorch's Adafactor, handed to the Trainer
-def train_adafactor_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float) -> None:
-    optimizer = Adafactor(accelerate_model.parameters(), lr=lr, relative_step=False, scale_parameter=False)
-    accelerator = Accelerator()
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-    for batch in loader:
-        accelerator.backward(model(**batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-    arguments = {"per_device_train_batch_size": rows, "learning_rate": lr}
-    Trainer(
-        trainer_model,
-        TrainingArguments(**(same_run | arguments)),
-        train_dataset=dataset,
-        optimizers=(torch.optim.Adafactor(trainer_model.parameters(), lr=lr), None),
-    ).train()
-
+# %% edit="trainer_with_torch" code="trainer_torch_adafactor"
+# Source: PyTorch's Adafactor in the Trainer
+#       arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "optim": "adafactor"}
+# -     Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     optimizer = torch.optim.Adafactor(trainer_model.parameters(), lr=lr)
+# +     arguments = TrainingArguments(**arguments, **same_run)
+# +     Trainer(trainer_model, arguments, train_dataset=dataset, optimizers=(optimizer, None)).train()
 
 # %% edit="trainer_default_rows" code="trainer_whole_group_in_one_forward"
 # Source: a likely slip

@@ -35,6 +35,15 @@ LOOK_AT = FORMS_LOOK_AT | {
     "trainer_adamw_left_in": "You train with AdamW. Set optim of TrainingArguments, whose default is AdamW.",
     "trainer_other_learning_rate": "You train with another learning rate. "
     "Set learning_rate of TrainingArguments to the argument lr.",
+    "trainer_visible_case_hard_coded": "You give TrainingArguments a learning rate that is right for another run. "
+    "Set learning_rate to the argument lr.",
+    "trainer_torch_adafactor": "You train with torch's Adafactor, which always scales by the weight. "
+    "Set optim of TrainingArguments to adafactor, which is that of transformers.",
+    "trainer_scale_parameter_on": "You let the weight scale the Trainer's rate. "
+    "Leave scale_parameter at False, as optim of TrainingArguments sets it.",
+    "trainer_relative_step_on": "You let the step set the Trainer's rate. "
+    "Leave relative_step at False, as optim of TrainingArguments sets it.",
+    "trainer_decay_set": "You let the Trainer decay the weights. Leave weight_decay of TrainingArguments at 0.",
     "trainer_updates_misplaced": "You do not update exactly once for each batch. Look at gradient_accumulation_steps.",
     "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where step() is.",
     "accelerate_other_learning_rate": "You give your Adafactor another learning rate. Pass it the argument lr.",
