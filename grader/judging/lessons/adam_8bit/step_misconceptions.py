@@ -55,7 +55,7 @@ def keep(moment: Tensor, book: Tensor, block: int) -> Any:
 
 def read(kept: Any, book: Tensor, block: int) -> Any:
     """Return the numbers of what is kept."""
-    return decode_blocks(*kept, book, block) if block else kept.clone()
+    return decode_blocks(kept[0], kept[1], book, block) if block else kept.clone()
 
 
 # The parts of the reference that misconceptions edit.
