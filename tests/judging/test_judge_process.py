@@ -123,12 +123,12 @@ def test_a_right_observation_passes_and_a_wrong_one_is_told() -> None:
     assert ask(encode_observation(right_sizes()), seed=0)["verdict"]["code"] != "passed"
 
 
-PREDICTED = [peak.peak(case) for case in peak_cases(SEED)]
+PREDICTED = peak.TABLE.truths(SEED)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [], {}, True, -1, 10**30])
 def test_no_number_of_a_right_observation_can_be_anything_else(monkeypatch: pytest.MonkeyPatch, value: object) -> None:
-    monkeypatch.setattr(peak, "_true_peak", peak.peak)
+    monkeypatch.setattr(peak, "_true_peak", dict(zip(peak_cases(SEED), PREDICTED, strict=True)).get)
     assert ask(encode_observation(Observation({"predicted_bytes": PREDICTED})), PEAKS)["verdict"]["code"] == "passed"
     for place in range(len(PREDICTED)):
         changed = [value if index == place else number for index, number in enumerate(PREDICTED)]
