@@ -122,7 +122,7 @@ def test_solution_text_elsewhere_in_the_release_is_rejected(source: Path, leak: 
 
 STYLE = {
     "title": ("# # 7. Sums", "# # Sums", "the first cell is not a title"),
-    "two core exercises": ("# <details>", "# <details>\n# %% [markdown] tags=['further']\n# More", "1 core exercises"),
+    "two core exercises": ("# <details>", "# <details>\n# %% [markdown] tags=['further']\n# More", "1 in the core"),
     "long text": ("# You will add numbers.", "# " + "word " * 130, "a text cell of 132 words"),
     "long code": ("look(add, 3, 4)", "look(add, 3, 4)\n" * 21, "a code cell of 21 lines"),
     "long answer": ("    return 2 * number", "    number += 1\n" * 15 + "    return number", "an answer of 16 lines"),
