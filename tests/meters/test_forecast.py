@@ -144,7 +144,7 @@ OUTSIDE = torch.ones(64, WIDTH)
         (lambda model, batch: model(batch).sum() * torch.equal(batch, batch), "aten.equal.default"),
         (lambda model, batch: model(batch).sum() * batch.unique().numel(), "aten._unique2.default"),
         (lambda model, batch: model(batch).sum() * float(batch.detach().numpy().sum()), r"\.numpy\(\)"),
-        (lambda model, batch: (model(batch) * OUTSIDE).sum(), "outside of prepare goes into aten.mul.Tensor"),
+        (lambda model, batch: (model(batch) * OUTSIDE).sum(), "outside prepare goes into aten.mul.Tensor"),
     ],
 )
 def test_step_that_needs_values_is_refused_by_the_operators_name(loss_of, said):
