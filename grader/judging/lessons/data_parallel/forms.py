@@ -157,15 +157,9 @@ def _judge_size(case: ParallelFormsCase, facts: Facts, form: str) -> Verdict | N
             "You leave per_device_train_batch_size at the Trainer's default, 8. Give it the rows of one micro-batch.",
         ),
     )
-    for rows, code, look_at in known:
-        if seen[0] == rows:
-            return Verdict(f"{form}_{code}", expected, count(seen[0], "row"), look_at)
-    return Verdict(
-        f"{form}_other_rows",
-        expected,
-        count(seen[0], "row"),
-        "You give each forward another number of rows. Divide batch by the ranks and by k.",
-    )
+    other = ("other_rows", "You give each forward another number of rows. Divide batch by the ranks and by k.")
+    code, look_at = next(((code, look_at) for rows, code, look_at in known if seen[0] == rows), other)
+    return Verdict(f"{form}_{code}", expected, count(seen[0], "row"), f"{look_at} (In the {form} form.)")
 
 
 def _judge_rows(case: ParallelFormsCase, rank: int, facts: Facts, form: str) -> Verdict | None:
