@@ -168,6 +168,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "load_tokenizer",
     ),
     "grader.testbed.own_optimizer": ("OwnOptimizer",),
+    "grader.testbed.plain_arguments": ("plain_trainer_arguments",),
     "grader.testbed.pretrained": (
         "make_bert",
         "make_bert_large",
