@@ -62,8 +62,8 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_data_parallel_traffic",
         "check_data_parallel_trainer",
         "check_data_parallel_updates",
-        "check_synchronised_bytes",
         "check_synchronised_gradients",
+        "check_synchronised_overlap",
     ),
     "grader.lessons.gradient_accumulation.checks": (
         "check_accelerate_form",
@@ -244,8 +244,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_data_parallel_accelerate",
         "check_data_parallel_trainer",
     ),
-    "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients",),
-    "grader.judging.lessons.data_parallel.traffic": ("check_synchronised_bytes",),
+    "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accelerate_form",
         "check_trainer_form",
