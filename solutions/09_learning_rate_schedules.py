@@ -184,23 +184,23 @@ look(compare_with_transformers)
 # ## Complete: one group, one clip, one step
 #
 # **Clipping** scales a gradient down to a norm if it is longer. With accumulation there are two places where the call
-# would run. The cell compares them for one group of 4 micro-batches, the last of which holds outliers: the length of
+# would run. The cell compares them for one group of 4 micro-batches, the first of which holds outliers: the length of
 # the gradient that results, and its cosine with the gradient of the whole group.
 
 # %%
 from grader import make_chain
 
 model = make_chain(4, 32, 64).to(device)
-inputs = torch.randn(4, 8, 32, generator=torch.Generator().manual_seed(0)).to(device)  # [micro-batch, rows, width]
-inputs[3] *= 4
+inputs, targets = torch.randn(2, 4, 8, 32, generator=torch.Generator().manual_seed(0)).to(device)
+targets[0] *= 8  # [micro-batch, rows, width]
 for place in ("never", "after the group", "after each micro-batch"):
     model.zero_grad()
-    for rows in inputs:
-        (model(rows).square().mean() / 4).backward()
+    for rows, wanted in zip(inputs, targets, strict=True):
+        (F.mse_loss(model(rows), wanted) / 4).backward()
         if place == "after each micro-batch":
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05)
     if place == "after the group":
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.05)
     gradient = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
     if place == "never":
         whole = gradient
@@ -208,8 +208,8 @@ for place in ("never", "after the group", "after each micro-batch"):
     print(f"clipped {place:<24} norm {gradient.norm().item():.3f}   cosine {cosine:.3f}")
 
 # %% [markdown]
-# Clipping the group changes the length and keeps the direction. Clipping after each micro-batch rescales what has
-# been accumulated so far, again and again, so the first micro-batches count least: another direction.
+# Clipping the group changes the length and keeps the direction. Clipping after each micro-batch scales down what has
+# been accumulated so far, again and again, so the last micro-batches count most: the update has another direction.
 #
 # **Exercise.** Complete the loop. What is missing is the body of a group.
 #
@@ -260,8 +260,8 @@ def show_norms():
     model = make_chain(4, 32, 64).to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     scheduler = LambdaLR(optimizer, lambda update: 1 / (1 + update))
-    micro_batches = [(rows, torch.zeros_like(rows)) for rows in inputs.repeat(3, 1, 1, 1).flatten(0, 1)[:10]]
-    norms = train_scheduled(model, F.mse_loss, optimizer, scheduler, micro_batches, 4, 0.02)
+    micro_batches = 2 * list(zip(inputs, targets, strict=True)) + [(inputs[1], targets[1])]
+    norms = train_scheduled(model, F.mse_loss, optimizer, scheduler, micro_batches, 4, 0.05)
     print("norms before clipping:", ", ".join(f"{norm:.3f}" for norm in norms))
     print(f"rate for the next update: {scheduler.get_last_lr()[0]:.4f}")
 
@@ -383,12 +383,37 @@ check_wsd_histories(make_wsd)
 
 # %% [markdown]
 # Mind two traps. `warmup_steps=1.0` is a count of one update, not a share of 100 %. And on several processes a
-# prepared scheduler makes **one step per process** at each update: every process sees a part of the batches, so
-# Accelerate assumes that you counted the batches of all of them. The length you give it is then
-# `updates * num_processes`.
+# prepared scheduler makes **one step per process** at each update: every process sees a part of the batches, and
+# Accelerate assumes that you counted the batches of all of them. The cell makes 6 updates with a linear schedule of
+# length 6, on one process and on two.
+
+# %%
+from grader import run_ranks
+
+
+def rates_on_a_rank(rank, world_size):
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=True)
+    optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=0.6)
+    optimizer, scheduler = accelerator.prepare(optimizer, get_scheduler("linear", optimizer, 0, 6))
+    rates = []
+    for _ in range(6):
+        rates.append(round(optimizer.param_groups[0]["lr"], 2))
+        optimizer.step()
+        scheduler.step()
+    return rates
+
+
+for world_size in (1, 2):
+    print(f"{world_size} processes: rates {run_ranks(rates_on_a_rank, world_size).returned[0]}")
+
+# %% [markdown]
+# On two processes the rate is 0 after half of the run. Give the schedule `updates * accelerator.num_processes` as its
+# length, and the warm-up likewise, or do not prepare it and step it when `accelerator.sync_gradients` is true.
 #
-# The next cell trains 36 sentence pairs in 18 micro-batches, 3 for each of 6 updates, in all three forms as their
-# guides write them. The model's loss is divided by the Trainer itself (lesson 02), so that the forms can be equal.
+# Next, 36 sentence pairs in 18 micro-batches, 3 for each of 6 updates. The Trainer divides the model's loss itself
+# (lesson 02), so that the forms can be equal. First the raw loop.
 
 # %% tags=["given"]
 from accelerate import Accelerator
