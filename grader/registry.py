@@ -85,6 +85,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_found_faults",
         "check_segment_peak",
     ),
+    "grader.lessons.learning_rate_schedules.checks": (
+        "check_learning_rates",
+        "check_noise_scale",
+        "check_schedule_accelerate",
+        "check_schedule_trainer",
+        "check_scheduled_updates",
+        "check_wsd_histories",
+    ),
     "grader.lessons.local_sgd.checks": (
         "check_averaged_bytes",
         "check_averaged_parameters",
@@ -270,6 +278,14 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.gradient_checkpointing.function_peak": ("check_checkpoint_peak",),
     "grader.judging.lessons.gradient_checkpointing.functions": ("check_checkpoint_gradients",),
     "grader.judging.lessons.gradient_checkpointing.segments": ("check_segment_peak",),
+    "grader.judging.lessons.learning_rate_schedules.epochs": (
+        "check_schedule_accelerate",
+        "check_schedule_trainer",
+    ),
+    "grader.judging.lessons.learning_rate_schedules.noise": ("check_noise_scale",),
+    "grader.judging.lessons.learning_rate_schedules.plans": ("check_wsd_histories",),
+    "grader.judging.lessons.learning_rate_schedules.rates": ("check_learning_rates",),
+    "grader.judging.lessons.learning_rate_schedules.scheduled": ("check_scheduled_updates",),
     "grader.judging.lessons.local_sgd.averaging": (
         "check_averaged_bytes",
         "check_averaged_parameters",

@@ -12,7 +12,7 @@ from .lesson import Lesson
 from .source import BEGIN, END, SourceCell, solution_lines
 
 CODE_LINES, ANSWER_LINES, TEXT_WORDS = 20, 15, 120
-LEAST_CORE, MOST_CORE, FURTHER_EXERCISES = 3, 4, 3
+LEAST_CORE, MOST_CORE, FURTHER_EXERCISES = 3, 5, 3
 HTML_TAGS = frozenset({"details", "summary", "br"})
 HTML = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:\s[^<>]*)?/?>")
 CODE_SPAN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
