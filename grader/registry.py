@@ -66,14 +66,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_synchronised_gradients",
     ),
     "grader.lessons.gradient_accumulation.checks": (
-        "check_accelerate_form",
         "check_accumulated_gradients",
+        "check_accumulation_accelerate",
+        "check_accumulation_trainer",
         "check_largest_micro_batch",
         "check_predicted_peak",
         "check_stream_updates",
         "check_token_gradients",
         "check_token_peak",
-        "check_trainer_form",
     ),
     "grader.lessons.gradient_checkpointing.checks": (
         "check_budget_gradients",
@@ -255,8 +255,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients",),
     "grader.judging.lessons.data_parallel.traffic": ("check_synchronised_bytes",),
     "grader.judging.lessons.gradient_accumulation.forms": (
-        "check_accelerate_form",
-        "check_trainer_form",
+        "check_accumulation_accelerate",
+        "check_accumulation_trainer",
     ),
     "grader.judging.lessons.gradient_accumulation.loops": (
         "check_accumulated_gradients",
