@@ -122,5 +122,6 @@ def _foreign_digest(function: Any) -> str:
 @functools.cache
 def _libraries() -> tuple[str, ...]:
     paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    paths += [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
     grader = getattr(sys.modules.get("grader"), "__file__", None)
     return (*paths, "<frozen", "<string>", *([grader.rpartition("/")[0]] if grader else []))
