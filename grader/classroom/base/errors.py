@@ -37,8 +37,8 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
         if isinstance(error, OSError) and error.errno in FULL_DISK:
             return _full_disk(str(classroom))
         if isinstance(error, OSError) and error.errno in CLOSED:
-            place = error.filename or classroom
-            return ClassroomError(f"{place} cannot be used: {error.strerror}. Make it writable, then grade again.")
+            fault = f"{error.filename}: {error.strerror}"
+            return ClassroomError(f"{classroom} cannot be used ({fault}). Make it writable, then grade again.")
         if isinstance(error, TraitError):
             fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # the object's address helps nobody
             return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")

@@ -33,13 +33,18 @@ from .worker_memory import bound_memory, free_memory  # noqa: E402
 
 LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
 MOST_DEATHS = 3  # of kernels, before the rest of a notebook is given up
-# `quit()` ends a learner's session; in grading it must not end the kernel before the checks. The kernel introduces
-# itself to who watches its steps, as long as no code of the learner's has run.
+# `quit()` ends a learner's session; in grading it must not end the kernel before the checks. Nobody answers `input()`.
+# The kernel introduces itself to who watches its steps, and reads its settings, before any code of the learner's runs.
 PREAMBLE = f"""\
 get_ipython().ask_exit = lambda: None
+get_ipython().kernel.raw_input = lambda prompt="": print(prompt) or ""
 (lambda os: "{STEPS_VARIABLE}" in os.environ and os.write(
     int(os.environ["{STEPS_VARIABLE}"]), {KERNEL!r}
 ))(__import__("os"))
+try:
+    __import__("grader.channel").channel.settle_kernel()
+except ImportError:
+    pass
 """
 Emit = Callable[[dict[str, Any]], None]
 

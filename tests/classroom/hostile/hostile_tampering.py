@@ -248,8 +248,9 @@ def an_observation_is_a_pickle(room: Room) -> NotebookNode:
 @case("47", (0, 3, 4, 1))
 def the_judge_is_asked_for_the_answer(room: Room) -> NotebookNode:
     body = (
-        "    import os\n    from grader.judging.lessons.gradient_accumulation import loops as judge\n"
-        "    return judge.references(int(os.environ['LEAN_TRAINING_SEED']))"
+        "    from grader.channel import kernel_settings\n"
+        "    from grader.judging.lessons.gradient_accumulation import loops as judge\n"
+        "    return judge.references(kernel_settings().seed)"
     )
     return room.solved(largest_micro_batch=answer(FIRST, body))
 
