@@ -11,8 +11,8 @@ from grader.channel import kernel_settings
 from grader.observation import Observation
 from grader.observing.attempts import append_attempt
 from grader.observing.contract import explain_exception, require_function
-from grader.observing.door import ask_judge, emit_observation, is_judged_outside
 from grader.observing.default_settings import default_settings
+from grader.observing.door import ask_judge, emit_observation, is_judged_outside
 from grader.observing.quiet import quiet_stderr
 from grader.verdict import CheckFailed, Verdict
 

@@ -196,7 +196,9 @@ class RunCells(ClassroomStep):
         """Return the seed of a run: one for the class where no check of the notebook is judged on a case."""
         is_judged = any(judged_check(cell) for cell in nb.cells)
         sources = [str(cell.source) for cell in nb.cells if cell.cell_type == "code"]
-        return submission_seed(classroom_secret(self.folder()), lesson, *((student, sources) if is_judged else ("", [])))
+        return submission_seed(
+            classroom_secret(self.folder()), lesson, *((student, sources) if is_judged else ("", []))
+        )
 
 
 def without_demonstrations(nb: NotebookNode) -> NotebookNode:

@@ -86,16 +86,15 @@ def left_out(submitted: Path, lessons: list[str]) -> list[str]:
         elif entry.name.startswith(".") and any((entry / lesson).is_dir() for lesson in lessons):
             lines.append(f"submitted/{name}: a hidden folder is not graded. Rename it if it is a student's.")
     for folder in student_folders(submitted):
+        name = f"submitted/{plain_name(folder.name)}"
         if not any(_place(folder, lesson) for lesson in lessons):
-            lines.append(
-                f"submitted/{plain_name(folder.name)}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}."
-            )
+            lines.append(f"{name}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}.")
             continue
         for place in [] if folder.is_symlink() else _folders(folder):
             if place.name not in lessons and not place.name.startswith(".") and _notebooks(place):
                 lines.append(
-                    f"submitted/{plain_name(folder.name)}/{plain_name(place.name)}: no lesson of this classroom is called "
-                    "so, and its notebook was not graded. Give the folder the lesson's name."
+                    f"{name}/{plain_name(place.name)}: no lesson of this classroom is called so, and its notebook "
+                    "was not graded. Give the folder the lesson's name."
                 )
     return lines
 

@@ -139,7 +139,9 @@ class _Flights:
         if prepared.notebook is None:
             settled.set_result(Run(Execution(end=NOT_RUN, reason=prepared.submission.unreadable)))
             return settled
-        job = self._runner.settle(self._make_job(prepared.notebook, prepared.submission.lesson, prepared.submission.student))
+        job = self._runner.settle(
+            self._make_job(prepared.notebook, prepared.submission.lesson, prepared.submission.student)
+        )
         key = self._results.key(job)
         if key in self._by_key:
             return self._by_key[key]

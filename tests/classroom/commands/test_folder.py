@@ -21,7 +21,7 @@ from grader.classroom.commands import folder
 from grader.classroom.commands.folder import make_classroom
 from grader.classroom.commands.grading import grade_class
 from grader.classroom.gradebook import course as gradebook
-from grader.classroom.jobs.seeds import classroom_secret, SEEDS, kernel_environment, submission_seed
+from grader.classroom.jobs.seeds import SEEDS, classroom_secret, kernel_environment, submission_seed
 from grader.classroom.lesson.master import master_path
 from grader.classroom.marks import report
 

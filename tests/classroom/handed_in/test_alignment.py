@@ -7,7 +7,6 @@ import json
 
 import nbformat
 import pytest
-import pytest
 from nbformat.notebooknode import NotebookNode
 from small_class import copied, edited_checks, tagged, without
 from small_course import answer, build_small_master, cell_of, code, from_colab, solved

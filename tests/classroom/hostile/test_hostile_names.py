@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from small_class import NewRoom, release_of
-from small_course import LESSON, hand_in, solved
+from small_course import hand_in, solved
 
 from grader.__main__ import main
 from grader.classroom.base.errors import ClassroomError
