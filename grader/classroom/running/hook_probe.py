@@ -103,7 +103,7 @@ def _codes_of(path: str) -> dict[str, types.CodeType]:
     try:
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
-        compiled = compile(tree, path, "exec")
+        compiled = compile(tree, path, "exec", dont_inherit=True)
     except (OSError, ValueError, SyntaxError):
         return {}
     plain = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}

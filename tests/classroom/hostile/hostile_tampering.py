@@ -138,7 +138,7 @@ PATCH_AND_UNDO = {
     ),
     "the_shell_is_patched_and_restored": (
         "shell = get_ipython()\nrun = shell.run_code\nasync def quiet(code, result=None, **more):\n"
-        "    await run(code, result, **more)\n    result.error_in_exec = None\nshell.run_code = quiet",
+        "    await run(code, result, **more)\n    result.error_in_exec = None\n    return False\nshell.run_code = quiet",
         "del shell.run_code",
     ),
 }
@@ -160,7 +160,7 @@ for name in PATCH_AND_UNDO:
     undoes(name)
 
 
-@case("", (2, 0, 4, 1), verdicts={2: "tampered"})
+@case("", (2, 0, 0, 0), verdicts={2: "tampered"}, reason="helper.check_equal")
 def the_untouched_exercise_is_recognised_by_its_file(room: Room) -> NotebookNode:
     know = (
         "def check_equal(measured, expected):\n    assert double.__code__.co_filename != '<stub>'\n"
