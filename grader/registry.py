@@ -62,8 +62,8 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_data_parallel_traffic",
         "check_data_parallel_trainer",
         "check_data_parallel_updates",
-        "check_synchronised_bytes",
         "check_synchronised_gradients",
+        "check_synchronised_overlap",
     ),
     "grader.lessons.gradient_accumulation.checks": (
         "check_accumulated_gradients",
@@ -252,8 +252,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_data_parallel_accelerate",
         "check_data_parallel_trainer",
     ),
-    "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients",),
-    "grader.judging.lessons.data_parallel.traffic": ("check_synchronised_bytes",),
+    "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",

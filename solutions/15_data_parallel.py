@@ -262,58 +262,99 @@ for bucket_mib in (0.001, 1, None, 25):
 # </details>
 
 # %% [markdown]
-# ## Complete: data parallel by hooks
+# ## Data parallel by hooks, with overlap
 #
-# DDP is a hook for each gradient. You know one from lesson 6: `parameter.register_post_accumulate_grad_hook(hook)`
-# calls `hook(parameter)` as soon as the gradient of that parameter is in `.grad`.
+# DDP is a hook for each gradient. `parameter.register_post_accumulate_grad_hook(hook)`, known from lesson 6, calls
+# `hook(parameter)` as soon as the gradient of that parameter is in `.grad`. Three rules from the start:
 #
-# Three traps lie on the way.
-#
-# - Each rank may have built its model from **another seed**. Equal steps from unequal weights stay unequal.
-# - A **tied** parameter has two names, for example as embedding and as output. It has one gradient.
+# - Each rank may have built its model from **another seed**. Equal steps from unequal weights stay unequal, so all
+#   ranks take the weights of rank 0.
+# - A **tied** parameter has two names and one gradient. `model.parameters()` gives it once.
 # - A **frozen** parameter has weights and no gradient.
+#
+# A hook that calls `dist.all_reduce` makes backward wait. `handle = dist.all_reduce(tensor, async_op=True)` starts the
+# all-reduce and returns at once; `handle.wait()` waits until the sum is in `tensor`. Until then nobody may touch it.
 
-# %% [markdown]
-# **Exercise.** Prepare a model, so that a plain `loss.backward()` ends with the gradient of the large batch.
-#
-# *Contract.* Each rank calls your function once, before its first forward. When it returns, every rank has the weights
-# of rank 0, frozen ones included. After each backward, `.grad` of every trained parameter holds the mean over all
-# ranks, on every rank. Each trained gradient is all-reduced once for each backward, a tied one too; a frozen
-# parameter never. By hand: hooks of your own, no DistributedDataParallel, no function of PyTorch replaced. The models
-# have no buffers.
-#
-# It is judged on 2, 3 and 4 ranks, by weights and gradients at 3 updates with SGD, and by the bytes of the
-# collectives.
 
 # %% tags=["given"]
-from grader import check_synchronised_bytes, check_synchronised_gradients
+def pack(parameters):
+    """Return the gradients of some parameters in one new vector."""
+    return torch.cat([parameter.grad.flatten() for parameter in parameters])
 
 
-# %% exercise="synchronise_gradients"
-def synchronise_gradients(model) -> None:
-    """Make every backward of a model end in the mean gradient of all ranks, by hand.
+def unpack(flat, parameters):
+    """Write a vector back into the gradients of these parameters."""
+    for parameter, part in zip(parameters, flat.split([one.numel() for one in parameters]), strict=True):
+        parameter.grad.copy_(part.view_as(parameter))
 
-    Args:
-        model: A module on the CPU; each rank calls this with its own.
-    """
-    world_size = dist.get_world_size()
 
-    ### BEGIN SOLUTION
-    def average(parameter):
-        dist.all_reduce(parameter.grad.div_(world_size))
-
+def share_and_hook(model, hook):
+    """Give all ranks the weights of rank 0, and each trained parameter a hook."""
     for parameter in model.parameters():
         dist.broadcast(parameter.detach(), src=0)
         if parameter.requires_grad:
-            parameter.register_post_accumulate_grad_hook(average)
+            parameter.register_post_accumulate_grad_hook(hook)
+
+
+# %% [markdown]
+# **Exercise.** Complete DDP: buckets that travel while backward goes on.
+#
+# *Contract.* Gradients go into the open bucket in the order in which they become ready.
+# - `collect(parameter)` is called for each. When the bucket holds at least `bucket_bytes`, it sends it at once, in one
+#   all-reduce with `async_op=True`, and does not wait.
+# - `finish()` is called after each backward. It sends the open bucket, waits for every handle, and leaves the mean over
+#   the ranks in each `.grad`.
+#
+# A backward may not reach every parameter, and layers need not run in the order in which they are registered. Judged on
+# 2, 3 and 4 ranks at 3 updates, by gradients, and by when which bytes are sent.
+
+# %% tags=["given"]
+from grader import check_synchronised_gradients, check_synchronised_overlap
+
+
+# %% exercise="synchronise_gradients"
+def synchronise_gradients(model, bucket_bytes: int):
+    """Average the gradients of all ranks in buckets that overlap with backward, by hand.
+
+    Args:
+        model: A module on the CPU; each rank calls this with its own.
+        bucket_bytes: A bucket is sent as soon as it holds so many.
+
+    Returns:
+        finish(), to be called after each backward.
+    """
+    world_size, bucket, started = dist.get_world_size(), [], []
+    ### BEGIN SOLUTION
+
+    def send():
+        flat = pack(bucket)
+        started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+        bucket.clear()
+
+    def collect(parameter):
+        bucket.append(parameter)
+        if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+            send()
+
+    def finish():
+        if bucket:
+            send()
+        for handle, flat, parameters in started:
+            handle.wait()
+            unpack(flat / world_size, parameters)
+        started.clear()
+
     ### END SOLUTION
+    share_and_hook(model, collect)
+    return finish
 
 
 # %%
 def first_gradient(rank, world_size, prepare):
     model, inputs, targets = make_job(seed=rank)
-    prepare(model)
+    finish = prepare(model, 20)
     F.mse_loss(model(inputs[rank::world_size]), targets[rank::world_size]).backward()
+    finish()
     return model[0].bias.detach()[:2], model[0].bias.grad[:2]
 
 
@@ -322,18 +363,17 @@ for rank, (weights, gradient) in enumerate(run.returned if run else ()):
     print(f"rank {rank}: weights {weights.tolist()}   gradient {gradient.tolist()}")
 print(f"large batch:     {model[0].bias.detach()[:2].tolist()}            {model[0].bias.grad[:2].tolist()}")
 
-# %% check="check_synchronised_gradients" points=3 tags=["needs-loopback"]
+# %% check="check_synchronised_gradients" points=2 tags=["needs-loopback"]
 check_synchronised_gradients(synchronise_gradients)
 
-# %% check="check_synchronised_bytes" points=1 tags=["needs-loopback"]
-check_synchronised_bytes(synchronise_gradients)
+# %% check="check_synchronised_overlap" points=2 tags=["needs-loopback"]
+check_synchronised_overlap(synchronise_gradients)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: three things are missing. The ranks start equal; a hook makes a mean of one gradient; each trained parameter
-# gets that hook.<br>
-# Then: model.parameters() gives a tied parameter once. broadcast and all_reduce write into the tensor that they are
-# given: into the parameter, and into its .grad.
+# First: who knows that backward has ended? A hook cannot: the parameters behind it may have no gradient this time.<br>
+# Then: keep for each bucket that travels its handle, its vector and its parameters. All three are needed when it has
+# arrived. And which two lists are empty when finish returns?
 # </details>
 
 # %% [markdown]
@@ -346,6 +386,11 @@ check_synchronised_bytes(synchronise_gradients)
 # <details><summary>Answer</summary>
 # They do: all ranks hold the same mean. But it is a mean of gradients at different weights, and the weights stay apart.
 # </details>
+
+# %% [markdown]
+# DDP differs in one point. It assigns parameters to buckets in advance, in reverse order of registration, and sends
+# buckets in that order. So ranks agree on the order even if hooks fire in another one, and parameters that **some**
+# ranks leave out need `find_unused_parameters=True`, which sends zeros for them.
 
 # %% [markdown]
 # ## Which rows does a rank see?
@@ -469,7 +514,163 @@ check_data_parallel_traffic(train_accumulated)
 # <details><summary>Explain in one sentence: why may the first micro-batches of a group keep silent?</summary>
 # Gradients add up on each rank, and the mean over the ranks of a sum is the sum of the means.
 # </details>
+
+# %% [markdown]
+# ## The same run in three forms
 #
+# Accelerate and the Trainer wrap the model in DDP when they find several ranks. With `k` micro-batches for an update:
+#
+# | | raw | Accelerate | Trainer |
+# |---|---|---|---|
+# | wrap | `DistributedDataParallel(model)` | `accelerator.prepare(model, ...)` | done |
+# | share out rows | `micro_batches[rank::world_size]` | `prepare(DataLoader(...))` | done |
+# | divide by `k` | `loss / k` | `gradient_accumulation_steps=k` | the same argument |
+# | be silent | `model.no_sync()` | `accelerator.accumulate(model)` | done |
+# | batch size | of a micro-batch | of a micro-batch on one rank | `per_device_train_batch_size`, likewise |
+
+# %% tags=["given"]
+from transformers import Trainer, TrainingArguments
+
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, plain_trainer_arguments, tokenize_pairs
+
+same_run = plain_trainer_arguments("cpu")
+
+
+def rows_of_one_process(dataset, size):
+    """The micro-batches of one process, in order."""
+    return list(DataLoader(dataset, batch_size=size))
+
+
+def train_raw(model, dataset, batch, k, learning_rate):
+    """The raw form, on one rank or on several."""
+    world_size, rank = dist.get_world_size(), dist.get_rank()
+    replica = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    own = rows_of_one_process(dataset, batch // (world_size * k))[rank::world_size]
+    for index, rows in enumerate(own, start=1):
+        with nullcontext() if index % k == 0 else replica.no_sync():
+            (replica(**rows).loss / k).backward()
+        if index % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+# %% [markdown]
+# **Exercise.** Write the two other forms, each equal to `train_raw`.
+#
+# *Contract.*
+# - Every rank calls your function, with equal models. `batch` counts the rows of one update on all ranks together. Each
+#   row is seen once, in order; ranks and micro-batches divide them evenly.
+# - Each update all-reduces the gradients once. SGD with `learning_rate`.
+# - Accelerate: model and optimizer are prepared, and `accelerator.backward` is used. Trainer: `Trainer.train`, with the
+#   other arguments from `same_run`.
+
+# %% [markdown]
+# Judged on 2 ranks with `k = 1` and on 3 ranks with a larger `k`: by the gradients at every update, by the weights, and
+# by the bytes of the all-reduces. One trap is known from lesson 2. This model's `forward` takes `**kwargs`, so the
+# Trainer expects it to divide its loss by the number of labels of **all micro-batches on all ranks**, which BERT does
+# not do. If the model has the attribute `accepts_loss_kwargs` with the value False, the Trainer divides by `k` itself.
+
+# %% tags=["given"]
+from grader import check_data_parallel_accelerate, check_data_parallel_trainer
+
+
+# %% exercise="train_ranks_with_accelerate"
+def train_ranks_with_accelerate(model, dataset, batch: int, k: int, learning_rate: float) -> None:
+    """Train on this rank with Accelerate, equal to train_raw.
+
+    Args:
+        model: Returns an output with .loss for rows of the data set.
+        dataset: Rows as the model takes them, labels included; the same on every rank.
+        batch: Rows of one update on all ranks together.
+        k: Micro-batches of a rank for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    loader = DataLoader(dataset, batch_size=batch // (accelerator.num_processes * k))
+    model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for rows in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**rows).loss)
+            optimizer.step()
+            optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %% exercise="train_ranks_with_trainer"
+def train_ranks_with_trainer(model, dataset, batch: int, k: int, learning_rate: float) -> None:
+    """Train on this rank with the Trainer, equal to train_raw.
+
+    Args:
+        model: Returns an output with .loss for rows of the data set.
+        dataset: Rows as the model takes them, labels included; the same on every rank.
+        batch: Rows of one update on all ranks together.
+        k: Micro-batches of a rank for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    model.accepts_loss_kwargs = False
+    rows = batch // (dist.get_world_size() * k)
+    own = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    Trainer(model, TrainingArguments(**same_run, **own), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+def run_form(rank, train, k):
+    """Return the weights and the seconds of 48 pairs, 16 for an update; the second of two runs counts."""
+    import time
+
+    dataset = tokenize_pairs(make_sentence_pairs(pairs=48), make_tokenizer())
+    for _ in range(2):
+        model, started = make_pair_classifier(), time.perf_counter()
+        train(model, dataset, 16, k, 0.1)
+        seconds = time.perf_counter() - started
+    return torch.nn.utils.parameters_to_vector(model.parameters()), seconds
+
+
+def train_without_silence(model, dataset, batch, k, learning_rate):
+    """Plain data parallel: the raw form in which every backward all-reduces."""
+    replica = DistributedDataParallel(model)
+    replica.no_sync = nullcontext
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    own = rows_of_one_process(dataset, batch // (dist.get_world_size() * k))[dist.get_rank() :: dist.get_world_size()]
+    for index, rows in enumerate(own, start=1):
+        (replica(**rows).loss / k).backward()
+        if index % k == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+# %%
+forms = {"plain, no no_sync": train_without_silence, "raw": train_raw}
+forms |= {"Accelerate": train_ranks_with_accelerate, "Trainer": train_ranks_with_trainer}
+alone, _ = run_ranks(run_form, 1, train=train_raw, k=4).returned[0]
+print(f"{'2 ranks, k = 2':<18} {'distance from one process':>26} {'sent for an update':>20} {'step time':>10}")
+for name, train in forms.items():
+    run = look_at_ranks(run_form, 2, train=train, k=2)
+    if run:
+        weights, seconds = run.returned[0]
+        distance = float(torch.linalg.vector_norm(weights - alone) / torch.linalg.vector_norm(alone))
+        sizes = [size for kind, _, size in run.traffic[0].events if kind == "all_reduce"]
+        print(f"{name:<18} {distance:>26.1e} {sum(sizes) / 6 / MIB:>16.2f} MiB {seconds / 3:>8.3f} s")
+
+# %% check="check_data_parallel_accelerate" points=1 tags=["needs-loopback"]
+check_data_parallel_accelerate(train_ranks_with_accelerate)
+
+# %% check="check_data_parallel_trainer" points=1 tags=["needs-loopback"]
+check_data_parallel_trainer(train_ranks_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: for 2 ranks, batch 16 and k = 2, how many rows does one forward have?<br>
+# Then: accumulate(model) uses no_sync for you, of the model that prepare returned. The prepared optimizer waits for the
+# last micro-batch of a group, and the prepared loader deals the batches out.
+# </details>
+
+# %% [markdown]
 # ## The price
 #
 # For data parallel training each rank holds everything: parameters, gradients, optimizer state. What it saves is
@@ -499,138 +700,6 @@ for world_size in (2, 4, 8):
 # | sent by a rank for an update | nothing | `2 (N - 1) / N` x gradients |
 
 # %% [markdown] tags=["further"]
-# ## Further: Accelerate and the Trainer
-#
-# Both wrap the model in DDP when they find several ranks. Do they end in the weights of one process with the large
-# batch? 48 sentence pairs, an update for every 16 of them, 2 ranks with 8 rows each, SGD. Both forms stand here as
-# their guides write them. The Trainer prints a line about its run.
-
-# %% tags=["given"]
-from transformers import Trainer, TrainingArguments
-
-from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
-
-same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
-same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
-same_run |= {"use_cpu": True}
-
-
-def train_raw(model, dataset, batch, learning_rate):
-    """The reference: one process, one update for each batch, in order."""
-    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
-    for rows in DataLoader(dataset, batch_size=batch):
-        model(**rows).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
-# %%
-def train_as_in_the_guides(accelerate_model, trainer_model, dataset, batch, k, learning_rate):
-    accelerator = Accelerator(cpu=True)
-    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    loader = DataLoader(dataset, batch_size=batch // accelerator.num_processes)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, loader)
-    for rows in loader:
-        accelerator.backward(model(**rows).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-    arguments = {"per_device_train_batch_size": batch // accelerator.num_processes, "learning_rate": learning_rate}
-    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-
-
-# %%
-def weights_of(model):
-    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
-
-
-def train_forms(rank, world_size, train, k):
-    """Returns how far each form ends from one process, as a share of the way that this one went."""
-    dataset = tokenize_pairs(make_sentence_pairs(pairs=48), make_tokenizer())
-    raw, with_accelerate, with_trainer, start = (make_pair_classifier() for _ in range(4))
-    train(with_accelerate, with_trainer, dataset, 16, k, 0.1)
-    train_raw(raw, dataset, 16, 0.1)
-    way = torch.linalg.vector_norm(weights_of(raw) - weights_of(start))
-    missed = [torch.linalg.vector_norm(weights_of(one) - weights_of(raw)) for one in (with_accelerate, with_trainer)]
-    return [float(distance / way) for distance in missed]
-
-
-def report(run):
-    for rank, (accelerate_distance, trainer_distance) in enumerate(run.returned if run else ()):
-        print(f"rank {rank}: Accelerate ends {accelerate_distance:.1e} away, the Trainer {trainer_distance:.1e}")
-
-
-report(run_ranks(train_forms, 2, train=train_as_in_the_guides, k=1))
-
-# %% [markdown]
-# Accelerate agrees. The Trainer ends elsewhere, and no warning says so.
-#
-# The cause is known from lesson 2, and now the ranks join in. For a model whose `forward` takes `**kwargs`, the
-# Trainer hands the number of labels of **all micro-batches on all ranks** to the model, and expects it to divide its
-# loss by that. To make up for DDP's mean, it multiplies the loss by the number of ranks. BERT's classifier does not
-# divide. So the gradient is too large: here by the number of ranks, and for `k` micro-batches by `k` times that. A
-# model with the attribute `accepts_loss_kwargs = False` is left in peace: the Trainer divides by `k` itself.
-
-# %% [markdown]
-# **Exercise.** Train one model in each form so that both end in the weights of `train_raw`, with `k` micro-batches
-# for each update.
-#
-# *Contract.* Every rank calls your function, with equal models. `batch` is the effective batch: rows of one update on
-# all ranks together. Each row is seen once, in updates of `batch` rows, in order; ranks and micro-batches divide them
-# evenly. Each update all-reduces the gradients once, in both forms. SGD with `learning_rate`, by
-# `accelerator.backward` and by `Trainer.train`, in either order; `same_run` holds the other arguments. It is judged on
-# 2 ranks with `k = 1` and on 3 ranks with a larger `k`: by the gradients at every update, by the weights, and by the
-# bytes of the all-reduces.
-
-# %% tags=["given"]
-from grader import check_data_parallel_accelerate, check_data_parallel_trainer
-
-
-# %% exercise="train_parallel_forms"
-def train_parallel_forms(accelerate_model, trainer_model, dataset, batch: int, k: int, learning_rate: float) -> None:
-    """Train one model with Accelerate and one with the Trainer on this rank, both equal to train_raw.
-
-    Args:
-        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
-        trainer_model: Trained by the Trainer, from the same weights.
-        dataset: Rows as the models take them, labels included; the same on every rank.
-        batch: Rows of one update on all ranks together.
-        k: Micro-batches of a rank for one update.
-        learning_rate: Of SGD, constant.
-    """
-    ### BEGIN SOLUTION
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
-    rows = batch // (accelerator.num_processes * k)
-    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-    for micro_batch in loader:
-        with accelerator.accumulate(model):
-            accelerator.backward(model(**micro_batch).loss)
-            optimizer.step()
-            optimizer.zero_grad()
-    trainer_model.accepts_loss_kwargs = False
-    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
-    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-    ### END SOLUTION
-
-
-# %%
-report(look_at_ranks(train_forms, 2, train=train_parallel_forms, k=2))
-
-# %% check="check_data_parallel_accelerate" points=1 tags=["needs-loopback"]
-check_data_parallel_accelerate(train_parallel_forms)
-
-# %% check="check_data_parallel_trainer" points=1 tags=["needs-loopback"]
-check_data_parallel_trainer(train_parallel_forms)
-
-# %% [markdown] tags=["hint"]
-# <details><summary>Hint</summary>
-# First: for 2 ranks, batch 16 and k = 2, how many rows does one forward have?<br>
-# Then: accumulate(model) uses no_sync for you, of the model that prepare returned. The prepared optimizer waits for the
-# last micro-batch of a group, and the prepared loader deals the batches out.
-# </details>
-
-# %% [markdown]
 # ## Further: bug hunt
 #
 # These are the lines of the published script, shortened. `world_size` is larger than 1.

@@ -685,8 +685,8 @@ for name, every in (("data parallel", 0), ("local SGD, every = 8", 8)):
 
 # %% [markdown]
 # Either one rank steps or all do, and those that step take equally many steps. Weights are `model.parameters()`; the
-# same means equal to the last bit. A gradient counts as it is when a rank steps with it. Leave no hook of yours behind,
-# and `optimizer.step` as it was. It is judged on 2 and 3 ranks.
+# same means equal to the last bit: 0 and -0 differ, and a NaN equals the same NaN. A gradient counts as it is when a
+# rank steps with it. Leave no hook of yours behind, and `optimizer.step` as it was. Judged on 2 and 3 ranks.
 
 # %% tags=["given"]
 from grader import check_local_sgd_method
@@ -707,15 +707,17 @@ def what_is_averaged(train, model, optimizer) -> str:
     ### BEGIN SOLUTION
     gradients = []
 
+    def bits_of(tensors):
+        return torch.cat([tensor.detach().flatten() for tensor in tensors]).numpy().tobytes()
+
     def note(*_):
-        gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
+        gradients.append(bits_of([parameter.grad for parameter in model.parameters()]))
 
     hook = optimizer.register_step_pre_hook(note)
     train(model, optimizer)
     hook.remove()
-    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
     everywhere = [None] * dist.get_world_size()
-    dist.all_gather_object(everywhere, ([one.tolist() for one in gradients], weights.tolist()))
+    dist.all_gather_object(everywhere, (gradients, bits_of(model.parameters())))
     if not all(steps for steps, _ in everywhere):
         return "driver"
     if all(steps == everywhere[0][0] for steps, _ in everywhere):
@@ -746,8 +748,8 @@ check_local_sgd_method(what_is_averaged)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: optimizer.register_step_pre_hook(hook) calls hook before each step. What do you want to copy there?<br>
-# Then: dist.all_gather_object(list_of_all, own) fills a list with what each rank gives. Lists of numbers compare
-# exactly.
+# Then: dist.all_gather_object(list_of_all, own) fills a list with what each rank gives. tensor.numpy().tobytes() holds
+# every bit, in order.
 # </details>
 
 # %% [markdown]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -29,44 +28,29 @@ def named_tensors(record: TrainingRecord) -> dict[str, Tensor]:
 
 
 @contextlib.contextmanager
-def record_rank_training(
-    model: nn.Module, others: Sequence[nn.Module] = ()
-) -> Iterator[tuple[TrainingRecord, list[list[list[Any]]]]]:
+def record_rank_training(model: nn.Module) -> Iterator[tuple[TrainingRecord, list[list[list[Any]]]]]:
     """Record the training of a rank's model, and the collectives before each of its updates and after the last one.
 
     Args:
         model: The module itself, also where a wrapper is what the learner calls.
-        others: Models that are trained in the same block. A collective belongs to the model that was called last.
 
     Yields:
         The record, and a list that holds, once the block has ended, one list of collectives for each of these parts.
     """
     calls: list[list[list[Any]]] = []
     ends: list[int] = []
-    turns: list[tuple[int, bool]] = [(0, True)]  # from which event on, and whether it is this model's turn
     with CollectiveLog() as log, record_training(model) as record:
 
         def before_update(optimizer: torch.optim.Optimizer, *_: Any) -> None:
             if _holds(optimizer, model):
                 ends.append(len(log.events))
 
-        def turn_to(is_own: bool) -> Callable[..., None]:
-            return lambda *_: turns.append((len(log.events), is_own))
-
-        hooks = [
-            register_optimizer_step_pre_hook(before_update),
-            model.register_forward_pre_hook(turn_to(True)),
-            *(other.register_forward_pre_hook(turn_to(False)) for other in others),
-        ]
+        hook = register_optimizer_step_pre_hook(before_update)
         try:
             yield record, calls
         finally:
-            for hook in hooks:
-                hook.remove()
-    starts = [start for start, _ in turns]
-    for first, end in zip([0, *ends], [*ends, len(log.events)], strict=True):
-        own = [index for index in range(first, end) if turns[bisect_right(starts, index) - 1][1]]
-        calls.append(plain([log.events[index] for index in own]))
+            hook.remove()
+    calls += [plain(log.events[first:end]) for first, end in zip([0, *ends], [*ends, len(log.events)], strict=True)]
 
 
 def _holds(optimizer: torch.optim.Optimizer, model: nn.Module) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from grader.observing.contract import fail
@@ -15,13 +15,16 @@ LIMIT_SECONDS = 30.0
 RECEIVE_SECONDS = 8.0
 
 
-def run_on_ranks(observe: Callable[..., Any], world_size: int, exercise: str, **arguments: Any) -> RankRun:
+def run_on_ranks(
+    observe: Callable[..., Any], world_size: int, exercise: str, own: Sequence[dict[str, Any]] = (), **arguments: Any
+) -> RankRun:
     """Run a function of a check on several ranks, as `run_ranks` does; printed text is dropped.
 
     Args:
         observe: A function of a module of this package that calls the learner's function, which is one of `arguments`.
         world_size: How many ranks.
         exercise: Name of the exercise.
+        own: For each rank the arguments that no other rank gets.
         **arguments: As `run_ranks` takes them.
 
     Returns:
@@ -31,7 +34,7 @@ def run_on_ranks(observe: Callable[..., Any], world_size: int, exercise: str, **
         CheckFailed: The function raised on a rank, waited for ever, or cannot be handed to another process.
     """
     try:
-        return launch_ranks(observe, world_size, arguments, LIMIT_SECONDS, RECEIVE_SECONDS)
+        return launch_ranks(observe, world_size, arguments, LIMIT_SECONDS, RECEIVE_SECONDS, own)
     except RankError as error:
         first = error.failures[0]
         if first.error_name == "NotImplementedError" and not first.message and first.began_there:

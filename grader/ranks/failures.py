@@ -32,10 +32,11 @@ def read_failures(folder: Path, job: dict[str, Any], answer: dict[str, Any]) -> 
             stopped.append(_stopped(folder, rank, job, answer["ended"]))
     failed = [failure for _, failure in sorted(raised, key=lambda pair: pair[0])]
     is_late = answer["ended"] == "late"
-    lost = [failure for failure in failed if is_late and failure.message == GLOO_LOST]  # they waited for the others
+    lost = [failure for failure in failed if failure.message == GLOO_LOST]  # the other end failed, or was waited for
     first = [failure for failure in failed if failure not in lost]
     printed = read_printed(folder, job["world_size"])
-    return RankError([*first, *stopped, *lost], printed, answer["ended"], job["limit_seconds"])
+    ordered = [*first, *stopped, *lost] if is_late else [*first, *lost, *stopped]
+    return RankError(ordered, printed, answer["ended"], job["limit_seconds"])
 
 
 def read_printed(folder: Path, world_size: int) -> list[str]:

@@ -54,7 +54,7 @@ class Messages:
         if tensor.dim() > _MOST_DIMENSIONS or tensor.dtype not in _DTYPES:
             raise ValueError(f"send cannot take a tensor of {tensor.dim()} dimensions with {tensor.dtype}")
         self._require_other_rank(destination, "send")
-        payload = tensor.detach().cpu().contiguous().clone()
+        payload = tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
         header = torch.full((_MOST_DIMENSIONS + 2,), -1, dtype=torch.int64)
         header[:2] = torch.tensor([_DTYPES.index(payload.dtype), payload.dim()])
         header[2 : 2 + payload.dim()] = torch.tensor(payload.shape, dtype=torch.int64)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from grader.ranks.failures import read_failures, read_printed
 from grader.ranks.messages import RECEIVE_SECONDS
 from grader.ranks.source import rank_module
 from grader.ranks.traffic import Traffic, count_rounds
+from grader.ranks.worker import own_arguments
 from grader.units import format_bytes, format_seconds
 
 FOLDER = "ranks"
@@ -99,8 +100,9 @@ def launch_ranks(
     arguments: dict[str, Any],
     limit_seconds: float = LIMIT_SECONDS,
     receive_seconds: float = RECEIVE_SECONDS,
+    own: Sequence[dict[str, Any]] = (),
 ) -> RankRun:
-    """Do what `run_ranks` does, and print nothing; `arguments` by name."""
+    """Do what `run_ranks` does, and print nothing; `arguments` by name, and in `own` those of a single rank each."""
     if isinstance(world_size, bool) or not isinstance(world_size, int) or not 1 <= world_size <= _MOST_RANKS:
         raise ValueError(f"world_size is {world_size!r}; a run has 1 to {_MOST_RANKS} ranks")
     functions = {name: value for name, value in arguments.items() if _is_function(value)}
@@ -120,6 +122,8 @@ def launch_ranks(
         job |= {"path": sys.path}
         data = {name: value for name, value in arguments.items() if name not in functions}
         _save_arguments(data, Path(folder) / "arguments.pt")
+        for rank, of_rank in enumerate(own):
+            _save_arguments(of_rank, own_arguments(Path(folder), rank))
         answer, seconds = rank_server().run(job)
         if answer["ended"] != "done":
             raise read_failures(Path(folder), job, answer)

@@ -78,12 +78,28 @@ def _call(job: dict[str, Any], rank: int, folder: Path) -> dict[str, Any]:
     sys.path[:] = job["path"]
     store = torch._C._distributed_c10d.FileStore(str(folder / "store"), job["world_size"])
     limit = datetime.timedelta(seconds=job["limit_seconds"])
+    own = _take_own_arguments(folder, rank)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=job["world_size"], timeout=limit)
     module = load_module(job["source"], job["file"])
-    arguments = torch.load(folder / "arguments.pt", weights_only=True)
+    arguments = torch.load(folder / "arguments.pt", weights_only=True) | own
     arguments |= {name: getattr(module, name) for name in job["functions"]}
     value, traffic = call_function(getattr(module, job["function"]), arguments, job["receive_seconds"])
     return {"value": plain_copy(value), "traffic": asdict(traffic)}
+
+
+def own_arguments(folder: Path, rank: int) -> Path:
+    """Return the file with the arguments that no other rank has."""
+    return folder / f"own.{rank}.pt"
+
+
+def _take_own_arguments(folder: Path, rank: int) -> dict[str, Any]:
+    """Load the arguments of this rank and delete their file: before the ranks meet, so none reads another's."""
+    path = own_arguments(folder, rank)
+    if not path.exists():
+        return {}
+    arguments: dict[str, Any] = torch.load(path, weights_only=True)
+    path.unlink()
+    return arguments
 
 
 def load_module(source: str, file: str) -> types.ModuleType:

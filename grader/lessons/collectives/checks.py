@@ -47,6 +47,10 @@ STOPS = (  # what ends a run: code, part of the error's text, diagnosis
         "You name a rank that does not exist. Look at how the other rank's number is computed.",
     ),
 )
+UNANSWERED = (
+    "You wait for a rank that sends you nothing more. Partners swap: both take rank ^ distance, and each sends once "
+    "and receives once."
+)
 
 
 @make_check("predict_all_reduce", PREDICTION)
@@ -82,9 +86,9 @@ def check_butterfly_rounds(all_reduce_butterfly: Callable[..., Any], seed: int) 
     """Add up the same tensors, and ask for a number of ranks that has to be refused."""
     observation = _observe(all_reduce_butterfly, "all_reduce_butterfly", butterfly_cases(seed))
     case = unsupported_ranks(seed)
-    arguments = {"collective": all_reduce_butterfly, "tensors": case.inputs()}
+    own = [{"tensor": tensor} for tensor in case.inputs()]
     try:
-        run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", **arguments)
+        run = run_on_ranks(refuse_ranks, case.world_size, "all_reduce_butterfly", own, collective=all_reduce_butterfly)
     except CheckFailed as failed:
         refused = [{"error": failed.measured, "messages": 0, "named": None}]
     else:
@@ -149,13 +153,15 @@ def _observe(
 
 def _run(collective: Callable[..., Any], exercise: str, world_size: int, cases: Sequence[ReductionCase]) -> RankRun:
     try:
-        return run_on_ranks(
-            reduce_cases, world_size, exercise, collective=collective, inputs=[case.inputs() for case in cases]
-        )
+        own = [{"tensors": list(of_rank)} for of_rank in zip(*(case.inputs() for case in cases), strict=True)]
+        return run_on_ranks(reduce_cases, world_size, exercise, own, collective=collective)
     except CheckFailed as failed:
         for code, shown_by, diagnosis in STOPS:
             if failed.code in ("raised_value_error", *NEVER_CAME) and shown_by in failed.measured:
                 fail(code, failed.expected, failed.measured, f"{diagnosis} ({failed_place(failed.look_at)})")
+        if exercise == "all_reduce_butterfly" and failed.code in NEVER_CAME:
+            look_at = f"{UNANSWERED} ({failed_place(failed.look_at)})"
+            fail("partner_waits_for_another", failed.expected, failed.measured, look_at)
         raise
 
 

@@ -15,17 +15,21 @@ from grader.ranks.messages import Messages
 
 RECEIVE_SECONDS = 8.0
 SENT_NOTHING = "had sent nothing"
-MESSAGES = {"send": "send", "recv_": "recv", "recv_any_source_": "recv"}
+NOT_REDUCING = {
+    "send": "send",
+    "recv_": "recv",
+    "recv_any_source_": "recv",
+    "barrier": "barrier",
+    "monitored_barrier_": "barrier",
+}
 
 
-def reduce_cases(rank: int, world_size: int, collective: Callable[..., Any], inputs: list[Tensor]) -> list[Any]:
+def reduce_cases(collective: Callable[..., Any], tensors: list[Tensor]) -> list[Any]:
     """Call a collective once for each case.
 
     Args:
-        rank: This rank.
-        world_size: How many ranks.
         collective: The learner's function.
-        inputs: For each case the tensors of all ranks, [ranks, ...].
+        tensors: For each case the tensor of this rank.
 
     Returns:
         For each case "returned", None where it is no tensor; "type"; "is_input_kept"; "events", "unread_messages" and
@@ -33,8 +37,8 @@ def reduce_cases(rank: int, world_size: int, collective: Callable[..., Any], inp
         sent by `send`.
     """
     messages, seen = Messages(RECEIVE_SECONDS), []
-    for tensors in inputs:
-        tensor = tensors[rank].clone()
+    for given in tensors:
+        tensor = given.clone()
         first_numbers: list[float | None] = []
         with LibraryLog() as log:
             value = _call(collective, tensor, messages, first_numbers, log)
@@ -42,7 +46,7 @@ def reduce_cases(rank: int, world_size: int, collective: Callable[..., Any], inp
         facts = {
             "returned": value if isinstance(value, Tensor) else None,
             "type": type(value).__name__,
-            "is_input_kept": torch.equal(tensor, tensors[rank]),
+            "is_input_kept": torch.equal(tensor, given),
             "events": [list(event) for event in traffic.events],
             "unread_messages": traffic.unread_messages,
             "collectives": sorted({name for name, _, _ in log.events}),
@@ -93,7 +97,7 @@ class LibraryLog(CollectiveLog):  # type: ignore[no-untyped-call]
         self, function: Any, types: Any, arguments: tuple[Any, ...] = (), options: dict[str, Any] | None = None
     ) -> Any:
         """Run an operator, and log it where it communicates."""
-        name = MESSAGES.get(function._overloadpacket.__name__) if function.namespace == "c10d" else None
+        name = NOT_REDUCING.get(function._overloadpacket.__name__) if function.namespace == "c10d" else None
         if name and not self._is_paused:
             self.events.append((name, NO_PEER, 0))
         return super().__torch_dispatch__(function, types, arguments, options)
@@ -103,17 +107,17 @@ class _OtherRankMissing(BaseException):
     """Ends a call that asks for a rank that is not there; no `except` of a learner's takes it for an error."""
 
 
-def refuse_ranks(rank: int, world_size: int, collective: Callable[..., Any], tensors: Tensor) -> dict[str, Any]:
+def refuse_ranks(rank: int, world_size: int, collective: Callable[..., Any], tensor: Tensor) -> dict[str, Any]:
     """Call a collective where it has to raise a ValueError, before it sends anything.
 
     Nothing is really sent: a rank that refuses and ends would leave the others waiting. `receive` returns at once what
-    its source began with.
+    this rank began with.
 
     Args:
         rank: This rank.
         world_size: How many ranks.
         collective: The learner's function.
-        tensors: The tensors of all ranks, [ranks, ...].
+        tensor: The tensor of this rank.
 
     Returns:
         "error", the name of the exception or ""; "messages", how many it sent or received before; "named", the number
@@ -129,13 +133,13 @@ def refuse_ranks(rank: int, world_size: int, collective: Callable[..., Any], ten
 
     def receive(source: int) -> Tensor:
         reach(source)
-        return tensors[source].clone()
+        return tensor.clone()
 
     def send(tensor: Tensor, destination: int) -> None:
         reach(destination)
 
     try:
-        collective(tensors[rank].clone(), rank, world_size, send, receive)
+        collective(tensor.clone(), rank, world_size, send, receive)
     except _OtherRankMissing:
         pass
     except Exception as error:

@@ -50,10 +50,10 @@ _PARTLY_FROZEN, _FROZEN = (3, 2, 4, 4, 3, 6, 2, 6, 6, 1, 3), (0, 1, 3, 8)
 
 
 def calls_cases(seed: int) -> tuple[CallsCase, ...]:
-    """Eight settings.
+    """Nine settings.
 
     A plain update; accumulation without no_sync, with it around backward, and around both; frozen tensors, also with
-    an open bucket; 16-bit numbers in one bucket; and a last tensor larger than a bucket.
+    an open bucket; 16-bit numbers in one bucket and in several; and a last tensor larger than a bucket.
     """
     draw = random.Random(seed)
     width, k, other_k = draw.randrange(20, 60), draw.choice((3, 5)), draw.choice((4, 6, 8))
@@ -70,5 +70,6 @@ def calls_cases(seed: int) -> tuple[CallsCase, ...]:
         CallsCase(shapes, (0, 1, 5), bucket_bytes, k, AROUND_BACKWARD),
         CallsCase(partly_frozen, _FROZEN, bucket_bytes, 1, NOWHERE),
         CallsCase(shapes, (), whole, k, AROUND_BOTH, torch.bfloat16),
+        CallsCase(shapes, (), bucket_bytes // 2, 1, NOWHERE, torch.float16),
         CallsCase(late, (), _LAST_LARGE_BUCKET * unit_bytes, other_k, NOWHERE),
     )

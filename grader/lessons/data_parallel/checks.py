@@ -20,12 +20,12 @@ from grader.observing.refused_meters import refuse_rank_runs
 from grader.observing.running import make_check
 
 LOOP_PARAMETERS = ("model", "optimizer", "micro_batches", "k", "rank", "world_size")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "batch", "k", "learning_rate")
+FORM_PARAMETERS = ("model", "dataset", "batch", "k", "learning_rate")
 
 
 @make_check("predict_all_reduces", ("parameters", "bucket_bytes", "k", "no_sync"))
 def check_data_parallel_calls(predict_all_reduces: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the all-reduces of eight updates, and for their bytes."""
+    """Ask for the all-reduces of nine updates, and for their bytes."""
     predicted = []
     for case in calls_cases(seed):
         parameters = case.make_parameters()
@@ -44,15 +44,15 @@ def check_data_parallel_calls(predict_all_reduces: Callable[..., Any], seed: int
     return Observation({"predicted": predicted})
 
 
-@make_check("synchronise_gradients", ("model",))
+@make_check("synchronise_gradients", ("model", "bucket_bytes"))
 def check_synchronised_gradients(synchronise_gradients: Callable[..., Any], seed: int) -> Observation:
     """Train three small models on two, three and four ranks."""
     return _observe_hooks(synchronise_gradients, seed)
 
 
-@make_check("synchronise_gradients", ("model",))
-def check_synchronised_bytes(synchronise_gradients: Callable[..., Any], seed: int) -> Observation:
-    """Train the same models, for what the ranks send."""
+@make_check("synchronise_gradients", ("model", "bucket_bytes"))
+def check_synchronised_overlap(synchronise_gradients: Callable[..., Any], seed: int) -> Observation:
+    """Train the same models, for when which buckets are sent."""
     return _observe_hooks(synchronise_gradients, seed)
 
 
@@ -68,16 +68,16 @@ def check_data_parallel_traffic(train_accumulated: Callable[..., Any], seed: int
     return _observe_accumulation(train_accumulated, seed)
 
 
-@make_check("train_parallel_forms", FORMS_PARAMETERS)
-def check_data_parallel_accelerate(train_parallel_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms on several ranks, and watch the first."""
-    return _observe_forms(train_parallel_forms, seed, watched=0)
+@make_check("train_ranks_with_accelerate", FORM_PARAMETERS)
+def check_data_parallel_accelerate(train_ranks_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train with Accelerate on two and on three ranks."""
+    return _observe_form(train_ranks_with_accelerate, seed, "train_ranks_with_accelerate")
 
 
-@make_check("train_parallel_forms", FORMS_PARAMETERS)
-def check_data_parallel_trainer(train_parallel_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms on several ranks, and watch the second."""
-    return _observe_forms(train_parallel_forms, seed, watched=1)
+@make_check("train_ranks_with_trainer", FORM_PARAMETERS)
+def check_data_parallel_trainer(train_ranks_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train with the Trainer on two and on three ranks."""
+    return _observe_form(train_ranks_with_trainer, seed, "train_ranks_with_trainer")
 
 
 @make_check("ranks_agree", ("model",))
@@ -106,13 +106,13 @@ def _observe_accumulation(answer: Callable[..., Any], seed: int) -> Observation:
     return _observation(reports)
 
 
-def _observe_forms(answer: Callable[..., Any], seed: int, *, watched: int) -> Observation:
-    from grader.lessons.data_parallel.form_ranks import observe_forms
+def _observe_form(answer: Callable[..., Any], seed: int, exercise: str) -> Observation:
+    from grader.lessons.data_parallel.form_ranks import observe_form
 
     reports = []
     for number, case in enumerate(parallel_forms_cases(seed)):
-        arguments = {"answer": answer, "seed": seed, "number": number, "watched": watched}
-        reports.append(run_and_name(observe_forms, case.world_size, "train_parallel_forms", **arguments).returned)
+        arguments = {"answer": answer, "seed": seed, "number": number}
+        reports.append(run_and_name(observe_form, case.world_size, exercise, **arguments).returned)
     return _observation(reports)
 
 

@@ -1,4 +1,4 @@
-"""What runs in each rank when a check trains with Accelerate and with the Trainer.
+"""What runs in each rank when a check trains with Accelerate or with the Trainer.
 
 Its imports are those that libraries put off until a name is first used. The process of the ranks imports this module
 once, before it becomes them; else each rank would import them again.
@@ -21,16 +21,16 @@ from grader.observing.rank_records import named_tensors, record_rank_training, w
 FIRST_USED_HERE = (Accelerator, BertForSequenceClassification, Dataset, PreTrainedTokenizerFast, Trainer)
 
 
-def observe_forms(answer: Callable[..., Any], seed: int, number: int, watched: int) -> dict[str, Any]:
-    """Train one model with Accelerate and one with the Trainer, and watch one of them."""
+def observe_form(answer: Callable[..., Any], seed: int, number: int) -> dict[str, Any]:
+    """Train one epoch in one form on this rank."""
     case = parallel_forms_cases(seed)[number]
-    models, dataset = [case.make_model() for _ in range(2)], case.make_dataset()
+    model, dataset = case.make_model(), case.make_dataset()
     tokens = list(dataset.with_format("torch")["input_ids"])
     with (
-        record_rank_training(models[watched], models[:watched] + models[watched + 1 :]) as (record, calls),
+        record_rank_training(model) as (record, calls),
         record_library_calls(record) as called,
-        watch_rows(models[watched], tokens) as seen,
+        watch_rows(model, tokens) as seen,
     ):
-        answer(*models, dataset, case.batch, case.k, LEARNING_RATE)
+        answer(model, dataset, case.batch, case.k, LEARNING_RATE)
     facts = record.facts() | {"calls": calls, "library": called, "seen": seen}
     return {"facts": facts, "tensors": named_tensors(record)}

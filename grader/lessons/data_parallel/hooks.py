@@ -13,6 +13,32 @@ UPDATES = 3
 _WIDTH = 6
 
 
+class LayersOutOfOrder(nn.Module):
+    """A small regression whose layers need not run in the order in which they are registered, nor all of them.
+
+    Attributes:
+        order: Which of the layers between the first and the last forward runs, in this order.
+    """
+
+    def __init__(self, features: int, *, is_last_registered_first: bool):
+        super().__init__()
+        if is_last_registered_first:
+            self.last = nn.Linear(_WIDTH, 1)
+        self.middle = nn.ModuleList(nn.Linear(_WIDTH, _WIDTH) for _ in range(3))
+        self.first = nn.Linear(features, _WIDTH)
+        if not is_last_registered_first:
+            self.last = nn.Linear(_WIDTH, 1)
+        self.order: tuple[int, ...] = (0, 1, 2)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Run the layers on inputs [rows, features]."""
+        hidden = torch.tanh(self.first(inputs))
+        for number in self.order:
+            hidden = torch.tanh(self.middle[number](hidden))
+        predicted: Tensor = self.last(hidden)
+        return predicted
+
+
 @dataclass(frozen=True)
 class HooksCase:
     """A small regression that every rank builds by itself.
@@ -21,6 +47,8 @@ class HooksCase:
         world_size: How many ranks.
         rows: Rows of a batch on each rank.
         features: Features of a row.
+        bucket_bytes: A bucket is closed as soon as it holds so many.
+        orders: Of each update the layers that it runs.
         is_tied: Whether two layers share one weight.
         is_frozen: Whether the first layer is frozen.
         seed: Seed of data and weights.
@@ -29,26 +57,20 @@ class HooksCase:
     world_size: int
     rows: int
     features: int
+    bucket_bytes: int
+    orders: tuple[tuple[int, ...], ...]
     is_tied: bool
     is_frozen: bool
     seed: int
 
-    def make_model(self, rank: int) -> nn.Sequential:
+    def make_model(self, rank: int) -> LayersOutOfOrder:
         """Build the model of a rank, from a seed of its own."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(1000 * rank + self.seed)
-            model = nn.Sequential(
-                nn.Linear(self.features, _WIDTH),
-                nn.Tanh(),
-                nn.Linear(_WIDTH, _WIDTH),
-                nn.Tanh(),
-                nn.Linear(_WIDTH, _WIDTH),
-                nn.Tanh(),
-                nn.Linear(_WIDTH, 1),
-            )
+            model = LayersOutOfOrder(self.features, is_last_registered_first=self.is_tied)
         if self.is_tied:
-            model[4].weight = model[2].weight
-        model[0].requires_grad_(not self.is_frozen)
+            model.middle[1].weight = model.middle[0].weight
+        model.first.requires_grad_(not self.is_frozen)
         return model
 
     def make_batches(self, rank: int) -> list[tuple[Tensor, Tensor]]:
@@ -64,11 +86,17 @@ class HooksCase:
 
 
 def hooks_cases(seed: int) -> tuple[HooksCase, ...]:
-    """Three settings: two ranks; three with a tied weight; four with a tied weight and a frozen layer."""
+    """Three settings on two, three and four ranks.
+
+    Layers run out of order in all; one has a tied weight, one a frozen layer and updates that leave a layer out. A
+    bucket is filled exactly by a layer in the first. In the last one, gradients are left over when backward ends.
+    """
     draw = random.Random(seed)
     rows, features = draw.randrange(2, 6), draw.randrange(3, 8)
+    small, large = draw.choice((92, 96, 100)), draw.choice((200, 208, 216))
+    exact = 4 * _WIDTH * (_WIDTH + 1)  # weight and bias of a layer
     return (
-        HooksCase(2, rows, features, is_tied=False, is_frozen=False, seed=seed),
-        HooksCase(3, rows, features, is_tied=True, is_frozen=False, seed=seed + 1),
-        HooksCase(4, rows + 1, features, is_tied=True, is_frozen=True, seed=seed + 2),
+        HooksCase(2, rows, features, exact, ((2, 0, 1),) * 3, is_tied=False, is_frozen=False, seed=seed),
+        HooksCase(3, rows, features, small, ((1, 0, 2),) * 3, is_tied=True, is_frozen=False, seed=seed + 1),
+        HooksCase(4, rows + 1, features, large, ((2, 1), (0, 2, 1), (0, 2)), False, True, seed + 2),
     )

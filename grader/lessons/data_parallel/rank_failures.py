@@ -71,6 +71,18 @@ _KNOWN = (
         "You return a value from your hook. It writes into parameter.grad, and returns nothing.",
     ),
     (
+        "rank_died",
+        "gloo::EnforceNotMet",
+        "ranks_send_differently",
+        "You make other all-reduces on one rank than on another, or in another order. Every rank makes the same ones.",
+    ),
+    (
+        "raised_type_error",
+        "'NoneType' object is not callable",
+        "no_finish_returned",
+        "You return nothing. Return the function that ends a backward: it starts the open bucket, and waits for all.",
+    ),
+    (
         "raised_runtime_error",
         "cannot register a hook on a tensor that doesn't require gradient",
         "hook_on_a_frozen_parameter",

@@ -14,9 +14,9 @@ from grader.lessons.data_parallel.accumulation import accumulation_cases
 from grader.lessons.data_parallel.agreement import agreement_cases
 from grader.lessons.data_parallel.agreement_records import PayloadLog, salt_hash, state_of, varying_bits
 from grader.lessons.data_parallel.hooks import LEARNING_RATE, hooks_cases
+from grader.lessons.data_parallel.overlap import END, watch_all_reduces
 from grader.lessons.data_parallel.rank_failures import end_lonely_waits
 from grader.observing.rank_records import (
-    defer_asynchronous_calls,
     named_tensors,
     plain,
     record_rank_training,
@@ -26,7 +26,6 @@ from grader.observing.rank_records import (
     watch_steps,
 )
 from grader.observing.recording import flat_gradient, flat_weights
-from grader.ranks.collectives import CollectiveLog
 
 Report = dict[str, Any]  # "facts" and "tensors" of one rank
 
@@ -36,27 +35,35 @@ def observe_hooks(rank: int, answer: Callable[..., Any], seed: int, number: int)
     case = hooks_cases(seed)[number]
     model, functions = case.make_model(rank), _functions_of_torch()
     shapes = _shapes_of(model)
-    with end_lonely_waits(), watch_ddp() as made, defer_asynchronous_calls() as waiting:
-        with CollectiveLog() as prepared:
-            answer(model)
-        facts = _hooks_of(model) | {"replaced": _replaced(functions), "parameters_changed": _shapes_of(model) != shapes}
+    with end_lonely_waits(), watch_ddp() as made, watch_all_reduces(model) as (events, started):
+        finish = answer(model, case.bucket_bytes)
+        facts = {"replaced": _replaced(functions), "parameters_changed": _shapes_of(model) != shapes}
         optimizer = torch.optim.SGD([one for one in model.parameters() if one.requires_grad], lr=LEARNING_RATE)
-        tensors, calls, moved = {"weights.0": flat_weights(model)}, [], []
-        forwards = CollectiveLog()
+        tensors, seen, stopped = {"weights.0": flat_weights(model)}, [], ""
         for update, (inputs, targets) in enumerate(case.make_batches(rank)):
             optimizer.zero_grad()
-            with forwards:
-                loss = F.mse_loss(model(inputs), targets)
-            before = flat_weights(model)
-            with CollectiveLog() as log:
+            model.order = case.orders[update]
+            loss = F.mse_loss(model(inputs), targets)
+            events.clear()
+            try:
                 loss.backward()  # type: ignore[no-untyped-call]
-            calls.append(plain(log.events))
-            moved.append(not torch.equal(flat_weights(model), before))
+                events.append([END, 0])
+                finish()
+            except AttributeError as error:
+                if not update or "NoneType" not in str(error):
+                    raise
+                stopped = str(error)  # earlier updates say more than the gradient that is missing in this one
+                break
+            seen.append(list(events))
             tensors[f"gradient.{update}"] = flat_gradient(model)
             optimizer.step()
             tensors[f"weights.{update + 1}"] = flat_weights(model)
-    facts |= {"prepare_calls": plain(prepared.events), "forward_calls": plain(forwards.events), "moved": moved}
-    facts |= {"calls": calls, "ddp_made": len(made), "unwaited": sum(not one.is_waited for one in waiting)}
+    facts |= {
+        "events": seen,
+        "stopped": stopped,
+        "ddp_made": len(made),
+        "unwaited": sum(not one.is_waited for one in started),
+    }
     return {"facts": facts, "tensors": tensors}
 
 
@@ -75,12 +82,6 @@ def _functions_of_torch() -> dict[str, Any]:
 
 def _replaced(functions: dict[str, Any]) -> list[str]:
     return [name for name, function in _functions_of_torch().items() if function is not functions[name]]
-
-
-def _hooks_of(model: nn.Module) -> Report:
-    """Say which parameters have a hook on their gradient, and whether a module has one on its backward."""
-    hooked = [bool(p._post_accumulate_grad_hooks) or bool(p._backward_hooks) for p in model.parameters()]
-    return {"hooked": hooked, "module_hooks": any(bool(module._backward_hooks) for module in model.modules())}
 
 
 def observe_accumulation(rank: int, world_size: int, answer: Callable[..., Any], seed: int, number: int) -> Report:

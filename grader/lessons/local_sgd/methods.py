@@ -15,11 +15,14 @@ METHODS = GRADIENTS, PARAMETERS, DRIVER, NOTHING = ("gradients", "parameters", "
 
 # How the gradients of the ranks differ, before anything is averaged.
 OWN_ROWS, FIRST_SHARED, LAST_SHARED = "own rows", "the first ones agree", "the last ones agree"
-LAST_BITS, LAST_PARAMETER, REORDERED, RANK_TWO = (
+LAST_BITS, LAST_PARAMETER, REORDERED, RANK_TWO, OTHER_UPDATES, SIGNED_ZERO, NOT_NUMBERS = (
     "they differ in their last bits",
     "they differ in the last parameter",
     "the same numbers in another order",
     "rank 2's differ",
+    "the same ones at other updates",
+    "0 on one rank is -0 on the other",
+    "one number of each is NaN",
 )
 
 
@@ -83,13 +86,19 @@ class MethodCase:
 
     def slopes(self, shapes: Sequence[torch.Size], rank: int, update: int) -> list[Tensor]:
         """Return the gradient of each parameter: small multiples of 1/16, whose sums are exact in any order."""
-        generator = torch.Generator().manual_seed(self.seed + update)
+        turn = (update + rank) % self.updates if self.difference == OTHER_UPDATES else update
+        generator = torch.Generator().manual_seed(self.seed + turn)
         slopes = [torch.randint(-8, 9, shape, generator=generator) / 16 for shape in shapes]
         slopes[0][0, 0] = 1.0
         if self.difference == LAST_BITS:
             slopes[0][0, 0] += rank * 2**-19
         if self.difference == LAST_PARAMETER:
             slopes[-1] += rank
+        if self.difference == SIGNED_ZERO:
+            slopes[-1].fill_(-0.0 if rank else 0.0)
+        if self.difference == NOT_NUMBERS:
+            slopes[-1].fill_(float("nan"))
+            slopes[0][0, 1] += rank
         if self.difference == REORDERED:
             slopes = [slope.flatten().roll(rank).view_as(slope) for slope in slopes]
         is_other = update < self.updates - 1 if self.difference == LAST_SHARED else rank == 2
@@ -99,11 +108,11 @@ class MethodCase:
 
 
 def method_cases(seed: int) -> tuple[MethodCase, ...]:
-    """Sixteen settings on two and three ranks, in an order of the seed.
+    """Twenty settings on two and three ranks, in an order of the seed.
 
     "parameters" are averaged after every update or after several; the driver is any rank. Gradients differ much, or
-    in their last bits only, at every update or not, in all parameters or in one, on all ranks or on one. Two models
-    have running statistics, which nobody averages.
+    in their last bits or in the sign of a zero only, at every update or not, in all parameters or in one, on all ranks
+    or on one; some hold a NaN. Two models have running statistics, which nobody averages.
     """
     draw = random.Random(seed)
     width, updates = draw.randrange(3, 9), draw.choice((4, 6))
@@ -133,6 +142,10 @@ def method_cases(seed: int) -> tuple[MethodCase, ...]:
         case(2, PARAMETERS, REORDERED),
         case(2, PARAMETERS, LAST_SHARED),
         case(2, PARAMETERS, LAST_SHARED, kept=True),
+        case(2, PARAMETERS, OTHER_UPDATES),
+        case(2, PARAMETERS, SIGNED_ZERO),
+        case(2, GRADIENTS, NOT_NUMBERS),
+        case(2, PARAMETERS, NOT_NUMBERS),
     ]
     triples = [
         case(3, GRADIENTS, FIRST_SHARED),

@@ -215,3 +215,12 @@ def all_reduce_butterfly(tensor, rank: int, world_size: int, send, receive):
 #           total += receive(rank ^ distance)
 # -         distance *= 2
 # +         distance += 1
+
+# %% edit="tree_partners" code="partner_waits_for_another"
+# Source: the partners of the tree, which only works for the lower rank of a pair
+#       while distance < world_size:
+# -         send(total, rank ^ distance)
+# -         total += receive(rank ^ distance)
+# +         partner = rank + distance if rank % (2 * distance) == 0 else rank - distance
+# +         send(total, partner % world_size)
+# +         total += receive(partner % world_size)

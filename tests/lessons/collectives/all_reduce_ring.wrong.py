@@ -201,3 +201,8 @@ def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
 #           chunks[(rank - step) % world_size].copy_(receive(left))
 # -     return total
 # +     return torch.cat(chunks)
+
+# %% edit="barrier" code="barrier_used"
+# Source: a barrier between the two halves, to be safe
+#           chunks[(rank - step - 1) % world_size].add_(receive(left))
+# +     dist.barrier()

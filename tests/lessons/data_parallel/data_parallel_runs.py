@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from grader.judging.lessons.data_parallel.accumulation import _references
 from grader.judging.lessons.data_parallel.epoch_traffic import EpochTraffic
-from grader.judging.lessons.data_parallel.hooks import right_updates
-from grader.judging.lessons.data_parallel.traffic import trained_bytes
+from grader.judging.lessons.data_parallel.hooks import AFTER, bucket_starts, ready_bytes, right_updates
 from grader.lessons.data_parallel.accumulation import AccumulationCase, accumulation_cases
 from grader.lessons.data_parallel.agreement import PLACES, agreement_cases
 from grader.lessons.data_parallel.hooks import HooksCase, hooks_cases
@@ -40,11 +39,22 @@ def hooks_run(seed: int) -> Observation:
 
 
 def hooks_facts(case: HooksCase) -> dict[str, Any]:
-    updates = len(right_updates(case))
-    hooked = [parameter.requires_grad for parameter in case.make_model(0).parameters()]
-    facts = {"calls": [[["all_reduce", trained_bytes(case)]]] * updates, "moved": [False] * updates, "hooked": hooked}
-    facts |= {"prepare_calls": [], "forward_calls": [], "module_hooks": False, "replaced": []}
-    return facts | {"ddp_made": 0, "unwaited": 0, "parameters_changed": False}
+    """The facts of a rank that sends full buckets in backward, and the open one in finish."""
+    backwards = []
+    for ready in ready_bytes(case):
+        starts, events = bucket_starts(ready, case.bucket_bytes), []
+        for number, size in enumerate(ready, start=1):
+            events += [["ready", size], *(["start", held] for when, held in starts if when == number)]
+        events += [["end of backward", 0], *(["start", held] for when, held in starts if when == AFTER)]
+        backwards.append(events + [["wait", 0]] * len(starts))
+    return {
+        "events": backwards,
+        "stopped": "",
+        "ddp_made": 0,
+        "unwaited": 0,
+        "parameters_changed": False,
+        "replaced": [],
+    }
 
 
 def epoch_run(seed: int) -> Observation:

@@ -22,6 +22,7 @@ SEEN = {
     (8, "around forward and backward", 4, True, False): (4, 4224),
     (8, "around backward", 4, False, False): (10, 13200),
     (8, "around forward and backward", 2, True, False): (1, 2112),
+    (8, "nowhere", 2, True, True): (4, 2112),
     (11, "nowhere", 4, False, True): (3, 4400),
     (6, "nowhere", 4, True, False): (12, 11264),
 }
@@ -166,3 +167,9 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
 #       backwards = 1 if no_sync == "around forward and backward" else k
 # -     return buckets * backwards, gradient_bytes * backwards
 # +     return gradient_bytes * backwards, buckets * backwards
+
+# %% edit="bucket_in_32_bits" code="four_bytes_assumed"
+# Source: a bucket filled by 4 bytes for each number, and the bytes by element_size()
+#           buckets += held == 0
+# -         held += tensor_bytes
+# +         held += 4 * parameter.numel()

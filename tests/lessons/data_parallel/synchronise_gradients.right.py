@@ -1,75 +1,82 @@
-# %% answer="asynchronous"
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-    works, trained = [], [parameter for parameter in model.parameters() if parameter.requires_grad]
-    for parameter in model.parameters():
-        parameter.data.mul_(float(dist.get_rank() == 0))
-        dist.all_reduce(parameter.data)
+# %% answer="held_counted"
+def synchronise_gradients(model, bucket_bytes: int):
+    ranks, names, open_bucket, travelling = dist.get_world_size(), list(model.parameters()), {"bytes": 0, "of": []}, {}
 
-    def start(parameter):
-        works.append((parameter, dist.all_reduce(parameter.grad, async_op=True)))
-        if len(works) == len(trained):
-            for waiting, work in works:
-                work.wait()
-                waiting.grad.div_(world_size)
-            works.clear()
-
-    for parameter in trained:
-        parameter.register_post_accumulate_grad_hook(start)
-
-
-# %% answer="gradient_hooks"
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-
-    def mean_of(gradient):
-        total = gradient.clone()
-        dist.all_reduce(total)
-        return total / world_size
-
-    with torch.no_grad():
-        for parameter in model.parameters():
-            dist.broadcast(parameter, 0)
-    for parameter in filter(lambda parameter: parameter.requires_grad, model.parameters()):
-        parameter.register_hook(mean_of)
-
-
-# %% answer="objects"
-class Averager:
-    def __init__(self, ranks):
-        self.ranks = ranks
-
-    def __call__(self, parameter):
-        gradient = parameter.grad
-        gradient *= 1 / self.ranks
-        dist.all_reduce(gradient, op=dist.ReduceOp.SUM)
-
-
-def synchronise_gradients(model) -> None:
-    averager = Averager(dist.get_world_size())
-    weights = torch.nn.utils.parameters_to_vector(model.parameters()).detach()
-    dist.broadcast(weights, src=0)
-    torch.nn.utils.vector_to_parameters(weights, model.parameters())
-    [p.register_post_accumulate_grad_hook(averager) for p in model.parameters() if p.requires_grad]
-
-
-# %% answer="one_bucket"
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-    for tensor in model.state_dict().values():
-        dist.broadcast(tensor, src=0)
-    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    ready = []
+    def send():
+        members = tuple(open_bucket["of"])
+        vector = torch.nn.utils.parameters_to_vector([one.grad for one in members])
+        travelling[members] = vector, dist.all_reduce(vector, op=dist.ReduceOp.SUM, async_op=True)
+        open_bucket.update({"bytes": 0, "of": []})
 
     def collect(parameter):
-        ready.append(parameter)
-        if len(ready) == len(trained):
-            bucket = torch.cat([one.grad.flatten() for one in trained])
-            dist.all_reduce(bucket)
-            bucket /= world_size
-            for one, part in zip(trained, bucket.split([one.numel() for one in trained])):
-                one.grad = part.view_as(one)
-            ready.clear()
+        open_bucket["of"].append(parameter)
+        open_bucket["bytes"] += parameter.numel() * parameter.element_size()
+        if open_bucket["bytes"] >= bucket_bytes:
+            send()
 
-    for parameter in trained:
-        parameter.register_post_accumulate_grad_hook(collect)
+    def finish():
+        if open_bucket["of"]:
+            send()
+        for members in list(travelling):
+            vector, handle = travelling.pop(members)
+            handle.wait()
+            torch.nn.utils.vector_to_parameters(vector.mul_(1 / ranks), [one.grad for one in members])
+
+    for parameter in names:
+        dist.broadcast(parameter.data, 0)
+        if parameter.requires_grad:
+            parameter.register_post_accumulate_grad_hook(collect)
+    return finish
+
+
+# %% answer="divided_before"
+def synchronise_gradients(model, bucket_bytes: int):
+    bucket, started = [], []
+
+    def collect(parameter, is_last=False):
+        if parameter is not None:
+            bucket.append(parameter)
+        if bucket and (is_last or sum(one.grad.nbytes for one in bucket) >= bucket_bytes):
+            flat = pack(bucket) / dist.get_world_size()
+            started.append((flat, bucket[:], dist.all_reduce(flat, async_op=True)))
+            del bucket[:]
+
+    def finish():
+        collect(None, is_last=True)
+        while started:
+            flat, parameters, handle = started.pop(0)
+            handle.wait()
+            unpack(flat, parameters)
+
+    share_and_hook(model, collect)
+    return finish
+
+
+# %% answer="a_class"
+class Buckets:
+    def __init__(self, bucket_bytes):
+        self.limit, self.open, self.sent = bucket_bytes, [], []
+
+    def __call__(self, parameter):
+        self.open.append(parameter)
+        if sum(one.grad.nbytes for one in self.open) >= self.limit:
+            self.send()
+
+    def send(self):
+        flat = pack(self.open)
+        self.sent.append((flat, self.open, dist.all_reduce(flat, async_op=True)))
+        self.open = []
+
+    def finish(self):
+        if self.open:
+            self.send()
+        [handle.wait() for _, _, handle in self.sent]
+        for flat, parameters, _ in self.sent:
+            unpack(flat / dist.get_world_size(), parameters)
+        self.sent = []
+
+
+def synchronise_gradients(model, bucket_bytes: int):
+    buckets = Buckets(bucket_bytes)
+    share_and_hook(model, buckets)
+    return buckets.finish

@@ -1,228 +1,169 @@
 # %% answer="plain_baseline" code="nothing_synchronised"
 # Source: one process, as before
-# Nothing is done: each rank trains alone.
-def synchronise_gradients(model) -> None:
-    pass
+def synchronise_gradients(model, bucket_bytes: int):
+    return lambda: None
 
 
-# %% answer="hard_coded" code="weights_of_no_rank" seed=20011
-# Source: the seeds of the visible case
-# Each rank draws the weights of rank 0 again, from the seed of the visible case.
-def synchronise_gradients(model) -> None:
+# %% answer="copied_from_lesson" code="all_reduce_blocks"
+# Source: average_after_backward of the lesson, moved into the hook
+def synchronise_gradients(model, bucket_bytes: int):
     world_size = dist.get_world_size()
-    torch.manual_seed(world_size - 2)
-    for layer in model:
-        if isinstance(layer, torch.nn.Linear):
-            layer.reset_parameters()
-    if world_size > 2:
-        torch.manual_seed(world_size - 2)
-        for index in (0, 2, 4, 6):
-            fresh = torch.nn.Linear(model[index].in_features, model[index].out_features)
-            model[index].bias.data.copy_(fresh.bias.data)
-            if index != 4:
-                model[index].weight.data.copy_(fresh.weight.data)
 
-    def average(parameter):
-        dist.all_reduce(parameter.grad.div_(world_size))
-
-    for parameter in model.parameters():
-        if parameter.requires_grad:
-            parameter.register_post_accumulate_grad_hook(average)
-
-
-# %% answer="copied_from_lesson" code="no_tensor_reduced"
-# Source: average_after_backward of the lesson, pasted in
-# The loop runs before any gradient is there.
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-    for parameter in model.parameters():
+    def collect(parameter):
         dist.all_reduce(parameter.grad)
         parameter.grad /= world_size
+
+    share_and_hook(model, collect)
+    return lambda: None
 
 
 # %% answer="library_shortcut" code="ddp_used"
 # Source: PyTorch's own wrapper
-# DistributedDataParallel is made and thrown away.
-def synchronise_gradients(model) -> None:
+def synchronise_gradients(model, bucket_bytes: int):
     DistributedDataParallel(model)
+    return lambda: None
 
 
-# %% edit="no_broadcast" code="no_broadcast"
-# Source: taking equal starts for granted
-# Each rank keeps the weights of its own seed.
-#       for parameter in model.parameters():
-# -         dist.broadcast(parameter.detach(), src=0)
+# %% edit="hard_coded" code="raised_key_error" seed=20011
+# Source: the bucket sizes of the visible case
+# Because: the dictionary has the visible sizes only, and Python names the size that is missing.
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# +         if sum(one.grad.nbytes for one in bucket) >= {168: 168, 100: 100, 200: 200}[bucket_bytes]:
 
-# %% edit="broadcast_from_last_rank" code="broadcast_from_another_rank"
-# Source: another source
-#       for parameter in model.parameters():
-# -         dist.broadcast(parameter.detach(), src=0)
-# +         dist.broadcast(parameter.detach(), src=world_size - 1)
 
-# %% edit="weights_averaged" code="weights_averaged"
-# Source: starting from the mean of all ranks
-#       for parameter in model.parameters():
-# -         dist.broadcast(parameter.detach(), src=0)
-# +         dist.all_reduce(parameter.detach().div_(world_size))
-
-# %% edit="frozen_not_broadcast" code="frozen_not_broadcast"
-# Source: one loop over trained parameters for everything
-# Frozen weights stay those of each rank's seed.
-#       for parameter in model.parameters():
-# -         dist.broadcast(parameter.detach(), src=0)
-#           if parameter.requires_grad:
-# +             dist.broadcast(parameter.detach(), src=0)
-
-# %% edit="copy_broadcast" code="copy_broadcast"
-# Source: clone, for a tensor without a graph
-# The broadcast writes into a copy of the weights.
-#       for parameter in model.parameters():
-# -         dist.broadcast(parameter.detach(), src=0)
-# +         dist.broadcast(parameter.detach().clone(), src=0)
+# %% edit="one_hook" code="one_hook_reduces_all"
+# Source: one hook, on the first parameter, because its gradient comes last in a chain
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# +         if parameter is next(one for one in model.parameters() if one.requires_grad):
 
 # %% edit="not_waited_for" code="all_reduce_not_waited_for"
 # Source: async_op=True for the overlap, without a wait
-# Nobody waits for the all-reduce.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad.div_(world_size), async_op=True)
+#           for handle, flat, parameters in started:
+# -             handle.wait()
 
-# %% edit="copy_reduced" code="copy_reduced"
-# Source: a quotient, which is a new tensor
-# The all-reduce writes into a copy of the gradient.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad / world_size)
+# %% edit="divided_before_arrival" code="gradients_summed"
+# Source: the division in the line after the start, which the sum overwrites when it arrives
+# -         started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+# +         started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+# +         flat /= world_size
+# ...
+#               handle.wait()
+# -             unpack(flat / world_size, parameters)
+# +             unpack(flat, parameters)
 
-# %% edit="divided_by_two" code="divided_by_another_number"
-# Source: a run on two ranks
-# The sum is divided by 2, whatever the number of ranks.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad)
-# +         parameter.grad /= 2
+# %% edit="waited_in_the_hook" code="waited_in_backward"
+# Source: a wait right after the start
+#           if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+#               send()
+# +             started[-1][0].wait()
 
-# %% edit="divided_on_rank_zero" code="divided_on_some_ranks"
-# Source: rank 0 taken for the one that averages
-# The other ranks keep the sum.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad)
-# +         if dist.get_rank() == 0:
-# +             parameter.grad /= world_size
+# %% edit="blocking" code="all_reduce_blocks"
+# Source: all_reduce as it is by default
+#           flat = pack(bucket)
+# -         started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+# +         dist.all_reduce(flat)
+# +         started.append((None, flat, list(bucket)))
+# ...
+#           for handle, flat, parameters in started:
+# -             handle.wait()
 
-# %% edit="divided_twice" code="divided_twice"
-# Source: dividing before and after the all-reduce
-# The mean is divided by the number of ranks once more.
-#           dist.all_reduce(parameter.grad.div_(world_size))
-# +         parameter.grad /= world_size
+# %% edit="open_bucket_forgotten" code="open_bucket_left_behind"
+# Source: full buckets only
+#       def finish():
+# -         if bucket:
+# -             send()
+
+# %% edit="counted_parameters" code="open_bucket_left_behind"
+# Source: the last hook found by a count of the parameters
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# +         arrived.append(parameter)
+# +         is_last = len(arrived) == sum(one.requires_grad for one in model.parameters())
+# +         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes or is_last:
+#               send()
+#
+#       def finish():
+# -         if bucket:
+# -             send()
+# +         arrived.clear()
+# ...
+# +     arrived = []
+#       share_and_hook(model, collect)
+
+# %% edit="old_ones_kept" code="old_all_reduces_kept"
+# Source: a list that is never cleared
+#               unpack(flat / world_size, parameters)
+# -         started.clear()
+
+# %% edit="not_unpacked" code="sums_not_put_back"
+# Source: a bucket taken for a view of the gradients
+#               handle.wait()
+# -             unpack(flat / world_size, parameters)
+# +             flat /= world_size
 
 # %% edit="summed" code="gradients_summed"
 # Source: an all-reduce taken for a mean
-# The gradients are added and not divided.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad)
+#               handle.wait()
+# -             unpack(flat / world_size, parameters)
+# +             unpack(flat, parameters)
 
-# %% edit="hook_not_registered" code="own_gradient"
-# Source: a hook that is defined and never registered
-# No gradient is averaged.
-#           if parameter.requires_grad:
-# -             parameter.register_post_accumulate_grad_hook(average)
-# +             average
+# %% edit="divided_by_two" code="divided_by_another_number"
+# Source: a run on two ranks
+#               handle.wait()
+# -             unpack(flat / world_size, parameters)
+# +             unpack(flat / 2, parameters)
 
-# %% edit="hook_returns" code="hook_returns_a_value"
-# Source: torch.Tensor.register_hook, whose hooks return the gradient
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad)
-# +         return parameter.grad / world_size
-
-
-# %% answer="module_hook" code="hook_of_a_module"
-# Source: torch.nn.Module.register_full_backward_hook
-# The hooks of modules run before the gradients of the first layer are there.
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-
-    def average(module, inputs_gradient, outputs_gradient):
-        for parameter in module.parameters(recurse=False):
-            if parameter.grad is not None:
-                dist.all_reduce(parameter.grad)
-                parameter.grad /= world_size
-
-    for parameter in model.parameters():
-        dist.broadcast(parameter.detach(), src=0)
-    for module in model.modules():
-        module.register_full_backward_hook(average)
-
-
-# %% answer="loop_variable" code="hook_of_another_parameter"
-# Source: a closure over a loop variable
-# Each hook reduces the parameter that the loop ended with.
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-    for parameter in model.parameters():
-        dist.broadcast(parameter.detach(), src=0)
-        if parameter.requires_grad:
-
-            def average(_):
-                dist.all_reduce(parameter.grad)
-                parameter.grad /= world_size
-
-            parameter.register_post_accumulate_grad_hook(average)
-
-
-# %% edit="all_in_each_hook" code="hook_reduces_others"
-# Source: the loop after backward, moved into the hook
-# Each hook reduces all gradients that are there.
-#       world_size = dist.get_world_size()
-#
-# -     def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +     def average(_):
-# +         for parameter in model.parameters():
-# +             if parameter.grad is not None:
-# +                 dist.all_reduce(parameter.grad.div_(world_size))
-
-# %% edit="biases_without_hook" code="some_gradients_own"
-# Source: only matrices in mind
-# The gradients of biases stay those of each rank.
-#           dist.broadcast(parameter.detach(), src=0)
-# -         if parameter.requires_grad:
-# +         if parameter.requires_grad and parameter.dim() > 1:
-
-# %% edit="tied_twice" code="tied_gradient_reduced_twice"
-# Source: parameters by their names
-# A tied weight has two names and gets two hooks.
-# -     for parameter in model.parameters():
-# +     for _, parameter in model.named_parameters(remove_duplicate=False):
-#           dist.broadcast(parameter.detach(), src=0)
-
-
-# %% answer="frozen_hooked" code="hook_on_a_frozen_parameter"
-# Source: a loop over all parameters
-# Frozen parameters get a hook as well.
-def synchronise_gradients(model) -> None:
-    world_size = dist.get_world_size()
-
-    def average(parameter):
-        dist.all_reduce(parameter.grad)
-        parameter.grad /= world_size
-
-    for parameter in model.parameters():
-        dist.broadcast(parameter.detach(), src=0)
-        parameter.register_post_accumulate_grad_hook(average)
-
-
-# %% edit="rank_zero_alone" code="rank_waits_alone"
-# Source: a condition for what one rank prints
-# Only rank 0 calls all_reduce, and waits for the others.
-#       def average(parameter):
-# -         dist.all_reduce(parameter.grad.div_(world_size))
-# +         dist.all_reduce(parameter.grad)
-# +         parameter.grad /= world_size
+# %% edit="after_backward" code="nothing_overlaps"
+# Source: buckets that are sent when all gradients are there
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# -             send()
 # ...
-#           dist.broadcast(parameter.detach(), src=0)
-# -         if parameter.requires_grad:
-# +         if parameter.requires_grad and dist.get_rank() == 0:
+#       def finish():
+# -         if bucket:
+# +         gradients = list(bucket)
+# +         bucket.clear()
+# +         for parameter in gradients:
+# +             bucket.append(parameter)
+# +             if sum(one.grad.nbytes for one in bucket) >= bucket_bytes or parameter is gradients[-1]:
+# -             send()
+# +                 send()
+
+# %% edit="each_by_itself" code="one_for_each_tensor"
+# Source: an all-reduce in every hook
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# -             send()
+# +         send()
+
+# %% edit="never_overfilled" code="bucket_never_overfilled"
+# Source: a bucket as an upper limit
+#       def collect(parameter):
+# +         if bucket and sum(one.grad.nbytes for one in [*bucket, parameter]) > bucket_bytes:
+# +             send()
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# -             send()
+
+# %% edit="elements" code="elements_for_bytes"
+# Source: numel, which counts numbers
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# +         if sum(one.numel() for one in bucket) >= bucket_bytes:
+
+# %% edit="not_emptied" code="bucket_not_emptied"
+# Source: a bucket that is sent and kept
+#           started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+# -         bucket.clear()
+# ...
+#               unpack(flat / world_size, parameters)
+#           started.clear()
+# +         bucket.clear()
+
+# %% edit="rank_zero_alone" code="ranks_send_differently"
+# Source: a condition for what one rank prints
+#           bucket.append(parameter)
+# -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
+# +         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes and dist.get_rank() == 0:

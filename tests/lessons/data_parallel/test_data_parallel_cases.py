@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from grader.judging.lessons.data_parallel.hooks import AFTER, bucket_starts, ready_bytes
 from grader.lessons.data_parallel.accumulation import accumulation_cases
 from grader.lessons.data_parallel.agreement import EQUAL, EQUAL_WITH_NAN, PLACES, agreement_cases
 from grader.lessons.data_parallel.calls import calls_cases
@@ -34,6 +35,17 @@ def test_traps_of_the_hooks(seed: int) -> None:
     names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
     assert len(names) == len(list(model.parameters())) + 1
     assert [p.requires_grad for p in frozen.make_model(1).parameters()].count(False) == 2
+    assert {len(order) for order in frozen.orders} == {2, 3}
+    in_order = [one.nbytes for one in reversed(list(model.parameters()))]
+    assert ready_bytes(tied)[0] != in_order
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_full_buckets_are_sent_early_and_an_open_one_is_left(seed: int) -> None:
+    for case in hooks_cases(seed):
+        starts = [bucket_starts(ready, case.bucket_bytes) for ready in ready_bytes(case)]
+        assert all(of_one[0][0] < len(ready) for of_one, ready in zip(starts, ready_bytes(case), strict=True))
+    assert starts[0][-1][0] == AFTER
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -9,13 +9,12 @@ from data_parallel_runs import agreement_run, epoch_run, hooks_run
 from grader.judging.lessons.data_parallel.accumulation import judge_data_parallel_updates
 from grader.judging.lessons.data_parallel.agreement import judge_data_parallel_agreement
 from grader.judging.lessons.data_parallel.epoch_traffic import judge_data_parallel_traffic
-from grader.judging.lessons.data_parallel.hooks import judge_synchronised_gradients
-from grader.judging.lessons.data_parallel.traffic import judge_synchronised_bytes
+from grader.judging.lessons.data_parallel.hooks import judge_synchronised_gradients, judge_synchronised_overlap
 from grader.observation import Observation
 
 RUNS = {
     judge_synchronised_gradients: hooks_run,
-    judge_synchronised_bytes: hooks_run,
+    judge_synchronised_overlap: hooks_run,
     judge_data_parallel_updates: epoch_run,
     judge_data_parallel_traffic: epoch_run,
     judge_data_parallel_agreement: agreement_run,

@@ -20,13 +20,12 @@ def what_is_averaged(train, model, optimizer) -> str:
     return "parameters" if torch.equal(smallest[33:], largest[33:]) else "nothing"
 
 
-# %% answer="spread_at_each_step"
+# %% answer="gathered_bits"
 def what_is_averaged(train, model, optimizer) -> str:
-    kept = []
-    step = optimizer.step
+    kept, step = [], optimizer.step
 
     def stepped(*arguments, **keywords):
-        kept.append(torch.nn.utils.parameters_to_vector([p.grad for p in model.parameters()]))
+        kept.append(torch.nn.utils.parameters_to_vector([p.grad for p in model.parameters()]).view(torch.int32))
         return step(*arguments, **keywords)
 
     optimizer.step = stepped
@@ -36,58 +35,32 @@ def what_is_averaged(train, model, optimizer) -> str:
     def agree(tensor):
         others = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
         dist.all_gather(others, tensor)
-        return all(torch.equal(other, tensor) for other in others) if True else False
+        return all(torch.equal(other, others[0]) for other in others)
 
     counts = torch.tensor([len(kept)])
     dist.all_reduce(counts, op=dist.ReduceOp.MIN)
     if counts.item() == 0:
         return "driver"
-    same = torch.tensor(
-        [int(agree(torch.stack(kept))), int(agree(torch.nn.utils.parameters_to_vector(model.parameters()).detach()))]
-    )
-    dist.all_reduce(same, op=dist.ReduceOp.MIN)
-    return "gradients" if same[0] else "parameters" if same[1] else "nothing"
-
-
-# %% answer="steps_counted"
-def what_is_averaged(train, model, optimizer) -> str:
-    gradients, step = [], optimizer.step
-
-    def counted(*arguments, **keywords):
-        gradients.append([parameter.grad.tolist() for parameter in model.parameters()])
-        return step(*arguments, **keywords)
-
-    optimizer.step = counted
-    train(model, optimizer)
-    optimizer.step = step
-    everywhere = [None] * dist.get_world_size()
-    dist.all_gather_object(everywhere, (gradients, [parameter.tolist() for parameter in model.parameters()]))
-    if len({len(steps) for steps, _ in everywhere}) > 1:
-        return "driver"
-    first, end = everywhere[0]
-    if all(steps == first for steps, _ in everywhere):
-        return "gradients"
-    return "parameters" if all(one == end for _, one in everywhere) else "nothing"
+    weights = torch.nn.utils.parameters_to_vector(model.parameters()).detach().view(torch.int32)
+    is_same, are_weights_same = agree(torch.stack(kept)), agree(weights)
+    return "gradients" if is_same else "parameters" if are_weights_same else "nothing"
 
 
 # %% answer="decided_by_rank_zero"
 def what_is_averaged(train, model, optimizer) -> str:
     seen = []
-    handle = optimizer.register_step_post_hook(lambda *_: seen.append([p.grad.clone() for p in model.parameters()]))
+    handle = optimizer.register_step_post_hook(
+        lambda *_: seen.append([p.grad.numpy().tobytes() for p in model.parameters()])
+    )
     train(model, optimizer)
     handle.remove()
     gathered = [None] * dist.get_world_size() if dist.get_rank() == 0 else None
-    flat = [[g.tolist() for g in one] for one in seen], [p.tolist() for p in model.parameters()]
-    dist.gather_object(flat, gathered, dst=0)
+    dist.gather_object((seen, [p.detach().numpy().tobytes() for p in model.parameters()]), gathered, dst=0)
     said = [None]
     if dist.get_rank() == 0:
         steps, ends = zip(*gathered)
-        said = ["nothing"]
-        if ends.count(ends[0]) == len(ends):
-            said = ["parameters"]
-        if steps.count(steps[0]) == len(steps):
-            said = ["gradients"]
-        if [] in steps:
-            said = ["driver"]
+        said = ["parameters" if ends.count(ends[0]) == len(ends) else "nothing"]
+        said = ["gradients"] if steps.count(steps[0]) == len(steps) else said
+        said = ["driver"] if [] in steps else said
     dist.broadcast_object_list(said, src=0)
     return said[0]

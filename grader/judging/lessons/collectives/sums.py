@@ -169,6 +169,13 @@ def _are_doubled(run: Run, distances: list[set[int]]) -> bool:
 BY_HAND, CALLED = "messages by send and receive alone", "calls of torch.distributed: {called}"
 LIBRARY: Table[Run] = Table(
     Misconception(
+        "barrier_used",
+        "You call a barrier, which sends messages that nobody counts. Remove it: receive waits by itself.",
+        shown_by=lambda run: "barrier" in run.called,
+        expected=BY_HAND,
+        measured=CALLED,
+    ),
+    Misconception(
         "library_messages",
         "You send by torch.distributed, where no message is counted. Use the `send` and `receive` that your function "
         "is given.",

@@ -182,6 +182,7 @@ TABLE = ReferenceTable(
         "four_bytes_assumed",
         "You take 4 bytes for each number, but 16-bit parameters have 16-bit gradients. Use element_size().",
         {SIZE: "parameter.numel() * 4"},
+        variants=[{"held += tensor_bytes": "held += 4 * parameter.numel()"}],
     ),
     Misconception(
         "backward_alone_believed",

@@ -15,11 +15,14 @@ from grader.lessons.local_sgd.methods import (
     LAST_PARAMETER,
     LAST_SHARED,
     METHODS,
+    NOT_NUMBERS,
     NOTHING,
+    OTHER_UPDATES,
     OWN_ROWS,
     PARAMETERS,
     RANK_TWO,
     REORDERED,
+    SIGNED_ZERO,
     MethodCase,
     method_cases,
 )
@@ -207,9 +210,29 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "tolerance_allowed",
-        "You compare with a tolerance. The same means equal to the last bit: use torch.equal, or lists of numbers.",
+        "You compare with a tolerance. The same means equal to the last bit: compare their bytes.",
         _answers(GRADIENTS, _differs_by(LAST_BITS)),
         variants=[_answers(PARAMETERS, f"method_of(case) == NOTHING and {_differs_by(LAST_BITS)}")],
+    ),
+    Misconception(
+        "updates_added_up",
+        "You compare what the updates add up to: the sum of the gradients, or one digest of them in any order. Ranks "
+        "may step with the same gradients at other updates: compare them update by update.",
+        _answers(GRADIENTS, _differs_by(OTHER_UPDATES)),
+        variants=[_answers(GRADIENTS, _differs_by(OTHER_UPDATES, REORDERED))],
+    ),
+    Misconception(
+        "numbers_compared_for_bits",
+        "You compare numbers, but the same means equal to the last bit. As numbers 0 equals -0, and a NaN equals "
+        "nothing, not even itself: compare bytes.",
+        _answers(NOTHING, _differs_by(NOT_NUMBERS)),
+        variants=[
+            _answers(GRADIENTS, _differs_by(SIGNED_ZERO)),
+            {
+                METHOD: f"return {GRADIENTS!r} if {_differs_by(SIGNED_ZERO)} else {NOTHING!r} "
+                f"if {_differs_by(NOT_NUMBERS)} else method_of(case)"
+            },
+        ],
     ),
     Misconception(
         "not_all_parameters",
@@ -220,7 +243,10 @@ TABLE = ReferenceTable(
         "one_number_for_many",
         "You compare a sum or a norm, which different gradients may share. Compare all numbers.",
         _answers(GRADIENTS, _differs_by(REORDERED)),
-        variants=[_answers(GRADIENTS, _differs_by(REORDERED, LAST_BITS))],
+        variants=[
+            _answers(GRADIENTS, _differs_by(REORDERED, *others))
+            for others in ((LAST_BITS,), (SIGNED_ZERO,), (LAST_BITS, SIGNED_ZERO))
+        ],
     ),
     Misconception(
         "third_rank_ignored",
