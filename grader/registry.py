@@ -66,14 +66,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_synchronised_overlap",
     ),
     "grader.lessons.gradient_accumulation.checks": (
-        "check_accelerate_form",
         "check_accumulated_gradients",
+        "check_accumulation_accelerate",
+        "check_accumulation_trainer",
         "check_largest_micro_batch",
         "check_predicted_peak",
         "check_stream_updates",
         "check_token_gradients",
         "check_token_peak",
-        "check_trainer_form",
     ),
     "grader.lessons.gradient_checkpointing.checks": (
         "check_budget_gradients",
@@ -84,6 +84,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_checkpointed_trainer",
         "check_found_faults",
         "check_segment_peak",
+    ),
+    "grader.lessons.learning_rate_schedules.checks": (
+        "check_learning_rates",
+        "check_noise_scale",
+        "check_schedule_accelerate",
+        "check_schedule_trainer",
+        "check_scheduled_updates",
+        "check_wsd_histories",
     ),
     "grader.lessons.local_sgd.checks": (
         "check_averaged_bytes",
@@ -246,8 +254,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.gradient_accumulation.forms": (
-        "check_accelerate_form",
-        "check_trainer_form",
+        "check_accumulation_accelerate",
+        "check_accumulation_trainer",
     ),
     "grader.judging.lessons.gradient_accumulation.loops": (
         "check_accumulated_gradients",
@@ -269,6 +277,14 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.gradient_checkpointing.function_peak": ("check_checkpoint_peak",),
     "grader.judging.lessons.gradient_checkpointing.functions": ("check_checkpoint_gradients",),
     "grader.judging.lessons.gradient_checkpointing.segments": ("check_segment_peak",),
+    "grader.judging.lessons.learning_rate_schedules.epochs": (
+        "check_schedule_accelerate",
+        "check_schedule_trainer",
+    ),
+    "grader.judging.lessons.learning_rate_schedules.noise": ("check_noise_scale",),
+    "grader.judging.lessons.learning_rate_schedules.plans": ("check_wsd_histories",),
+    "grader.judging.lessons.learning_rate_schedules.rates": ("check_learning_rates",),
+    "grader.judging.lessons.learning_rate_schedules.scheduled": ("check_scheduled_updates",),
     "grader.judging.lessons.local_sgd.averaging": (
         "check_averaged_bytes",
         "check_averaged_parameters",

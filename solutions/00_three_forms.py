@@ -4,12 +4,22 @@
 # You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out what makes the three end
 # in different weights.
 #
-# 40 min (estimated) · CPU is enough · the first lesson
+# 50 min (estimated) · CPU is enough · the first lesson
 #
 # Run the cells from the top. Where a cell says `YOUR CODE HERE`, write your answer, run the cell, then run the check
 # below it. Run All stops at the first check of an unsolved exercise; that is expected. A kernel that was restarted has
 # forgotten every name (`NameError`): run all cells above the one where you go on, by the menu *Run*, in Colab by
 # *Runtime, Run before*.
+
+# %% [markdown]
+# **Rules for every exercise of the course.** They are not repeated later.
+#
+# - A check calls your function several times, also on sizes, shapes and settings that the notebook does not show.
+# - A check shows three lines when it fails: what it expected, what it measured, and what you probably did.
+# - Call `model(...)`, not `model.forward(...)`, and `loss.backward()` before `optimizer.step()`, which gets no closure.
+#   Checks, Accelerate and distributed training listen with hooks, and the other calls skip these.
+# - Where the task is "by hand", the library call that does the task raises an error during the check.
+# - The section Further is free: its points are not part of the mark.
 
 # %% [markdown]
 # **You will be able to**
@@ -23,8 +33,8 @@ from grader import check_breaking_defaults, look
 # %% [markdown]
 # ## Predict: which defaults change the result
 #
-# You know the loop: rows go in, a gradient comes out, an optimizer moves the weights. The **Trainer** of Hugging Face
-# runs that loop for you. It also decides things that you did not ask for.
+# You know the loop: rows go in, a gradient comes out, an optimizer moves the weights. The Hugging Face **Trainer**
+# runs that loop for you, and it also makes decisions that you did not ask for.
 #
 # Your loop is plain: SGD, one learning rate, rows in their order, one epoch. Three defaults of the Trainer differ:
 #
@@ -35,13 +45,15 @@ from grader import check_breaking_defaults, look
 # | `"schedule"` | lowers the learning rate: update `i` of `n`, from 0, uses `(1 - i / n)` of it |
 
 # %% [markdown]
-# **Exercise.** Each default is turned on **alone**. Does the epoch then end with other weights? That depends on the
-# run. Write a function that says so.
+# **Exercise.** Each default is turned on **alone**. Does the epoch then end in other weights? That depends on the
+# run. Write a function that decides it.
 #
-# *Contract.* `updates` is `n`, the number of updates in the epoch; no two of them read the same row.
-# `largest_gradient_norm` is the largest norm that the gradient of your loop has at any update. For each key, return
-# `True` where the weights end elsewhere. Rounding does not count. One to three lines are enough. It is judged on runs
-# that you do not see.
+# *Contract.*
+# - `updates` is `n`, the number of updates in the epoch; no two of them read the same row.
+# - `largest_gradient_norm` is the largest norm that the gradient of your loop has at any update.
+# - For each key, return `True` if the weights end elsewhere. Rounding does not count.
+#
+# One to three lines are enough. The check asks about other runs.
 
 
 # %% exercise="breaking_defaults"
@@ -68,8 +80,8 @@ check_breaking_defaults(breaking_defaults)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: take the smallest run, n = 1. Write down the rows that its only update reads, and its learning rate.<br>
-# Then: the gradient is a mean over rows. Does a mean depend on their order?
+# First: take a small run and write down, for every update, its rows, its learning rate and what clipping does.<br>
+# Then: for each default, look for the run in which it does nothing. What do such runs have in common?
 # </details>
 
 # %% [markdown]
@@ -107,11 +119,11 @@ check_breaking_defaults(breaking_defaults)
 # [prefixes]: https://physics.nist.gov/cuu/Units/binary.html
 
 # %% [markdown]
-# **The problem.** A team moves its training from a raw loop to the Trainer. Model, data, rows of an update and
-# epochs stay the same. Nobody sets anything else. Is it still the same training?
+# **The problem.** A team moves its training from a raw loop to the Trainer. The model, the data, the rows of an
+# update and the number of epochs stay the same, and nobody sets anything else. Is it still the same training?
 #
-# On a scale where 0 is the same weights and 1 is as far apart as no training at all, the two runs end 1.00 apart. Both
-# did train. No warning says that they did not train the same.
+# On a scale where 0 means equal weights and 1 means as far apart as without any training, the two runs end 1.00 apart.
+# Both did train, and no warning reports the difference.
 
 # %% tags=["given"]
 import torch
@@ -137,8 +149,9 @@ for name, values in batch.items():
 print(f"parameters: {sum(parameter.numel() for parameter in make_pair_classifier().parameters()):,}")
 
 # %% [markdown]
-# Sentences have different lengths, and a batch is a rectangle. So short pairs are filled up with padding.
-# `attention_mask` is 0 there, and the model looks away. `token_type_ids` tells the first sentence from the second.
+# Sentences differ in length, and a batch is a rectangle, so short pairs are filled up with padding. There
+# `attention_mask` is 0, and the model ignores the position. `token_type_ids` is 0 in the first sentence and 1 in the
+# second.
 
 # %% [markdown]
 # ## Complete: the loop
@@ -159,11 +172,14 @@ for update in range(2):
 # %% [markdown]
 # **Exercise.** Fill in the body of the loop for the classifier.
 #
-# *Contract.* One forward and one update for each batch, on all of its columns, with the optimizer that is there.
-# `model(**batch)` takes the columns by name and returns an output whose `.loss` is the mean over the rows. The
-# gradient of one update is that of its own batch alone. The model may be on a GPU, at `model.device`, while batches
-# come on the CPU; without a GPU nobody will notice. `losses` holds one number for each update, without a graph. Write
-# it by hand, without Accelerate or the Trainer.
+# *Contract.*
+# - Run one forward and one update for each batch, on all of its columns, with the given optimizer.
+# - `model(**batch)` takes the columns by name and returns an output whose `.loss` is the mean over the rows.
+# - The gradient of an update is that of its own batch alone.
+# - The model may be on a GPU, at `model.device`, while batches arrive on the CPU.
+# - `losses` holds one number for each update, without a graph.
+#
+# Write it by hand, without Accelerate or the Trainer.
 
 
 # %% exercise="train_raw"
@@ -213,13 +229,16 @@ check_raw_updates(train_raw)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does the list keep numbers and not the losses themselves?</summary>
-# A loss tensor holds its graph, and a graph holds what the forward kept: lesson 01 shows what that costs.
+# A loss tensor holds its graph, and the graph holds what the forward pass kept: lesson 01 shows what that costs.
 # </details>
 
 # %% [markdown]
 # ## Run: the Trainer as it comes
 #
-# The same epoch, with nothing set but what has to be: rows of an update, epochs, and where nothing is written.
+# The same epoch, with only the necessary settings: the rows of an update, one epoch, and no files or logs.
+#
+# On a machine with several visible GPUs the Trainer wraps the model in `DataParallel` and multiplies the rows of an
+# update by their number, without a word. Set `CUDA_VISIBLE_DEVICES=0` before you compare forms there.
 
 # %% tags=["given"]
 from transformers import PrinterCallback, Trainer, TrainingArguments
@@ -248,12 +267,12 @@ title = "Loss of each update, 8 rows each"
 draw_curves(range(1, 9), curves, title=title, x_label="update", y_label="loss before the update")
 
 # %% [markdown]
-# Both begin with the same weights. The losses differ at the first update already: the rows are other rows. Eight
-# updates do not say which run is better. They say that it is not the same run.
+# Both begin with the same weights, yet the losses differ from the first update on, because the Trainer reads other
+# rows. Eight updates do not show which run is better. They show that it is not the same run.
 #
-# Which of the defaults did it? One at a time. The baseline is a Trainer that is set to be your loop. Each of the next
-# runs turns **one** default back on. The number is the distance at which it ends: 0 is the same weights, 1 is as far
-# away as no training at all.
+# Which of the defaults is the cause? The baseline is a Trainer whose settings make it your loop. Each of the next runs
+# turns **one** default back on. The number is the distance at which the run ends: 0 means equal weights, 1 means as far
+# away as without any training.
 
 # %%
 from grader import measure_weight_distance
@@ -284,13 +303,13 @@ print(f"all of them      distance {measure_weight_distance(as_it_comes.model, ba
 # - *Random sampling.* Every update sees other rows.
 # - *Clipping.* The first gradient has a norm of 53.6 and is scaled down to 1. So the first update goes a fiftieth of
 #   the way.
-# - *The schedule.* The eight rates add up to 4.5 rates instead of 8. Yet the distance is small: the first updates go
-#   furthest here, and they keep almost the whole rate.
-# - *AdamW* at 5e-5 makes small steps. Next to the way that the loop went, it has hardly left the start.
+# - *The schedule.* The eight rates add up to 4.5 rates instead of 8. Yet the distance is small: the first updates
+#   move the weights furthest here, and they keep almost the whole rate.
+# - *AdamW* at 5e-5 makes small steps. Compared with the movement of the loop, it has hardly left the start.
 
 # %% [markdown]
-# A distance of 1 does not say that a run is worse. It says that it shares next to nothing with the baseline. Your own
-# loop should stand at 0, or at a rounding error. The next cell measures that.
+# A distance of 1 does not mean that a run is worse. It means that the run has almost nothing in common with the
+# baseline. Your own loop should be at 0, or at a rounding error. The next cell measures that.
 
 # %%
 first_update = make_pair_classifier()
@@ -310,13 +329,13 @@ print(f"one update, random sampling: distance {measure_weight_distance(one_updat
 # Before you run it: which of the two gives a distance of 0?
 #
 # <details><summary>Answer</summary>
-# The schedule: update 0 of 1 uses the whole rate. Clipping does not care for the number of updates.
+# The schedule: update 0 of 1 uses the whole rate. Clipping does not depend on the number of updates.
 # </details>
 
 # %% [markdown]
-# **The fifth default** hides behind AdamW. `torch.optim.AdamW` decays weights by 0.01, the Trainer by 0.0. And a sixth
-# difference is none: the Trainer's AdamW is *fused*, one kernel for all steps of an update. Which of the two is real?
-# The next cell shows how far each ends from an AdamW that is neither fused nor decayed.
+# **The fifth default** is hidden behind AdamW: `torch.optim.AdamW` decays weights by 0.01, the Trainer by 0.0. In
+# addition, the Trainer's AdamW is *fused*: one kernel computes all steps of an update. Which of the two changes the
+# computation? The next cell shows how far each ends from an AdamW that is neither fused nor decayed.
 
 # %%
 for dtype in (torch.float32, torch.float64):
@@ -332,8 +351,8 @@ for dtype in (torch.float32, torch.float64):
 # In float32 both look alike. In float64 one of them vanishes: **a difference that shrinks with the precision is
 # rounding; one that stays is another computation.**
 #
-# Rounding is this large only because AdamW divides a gradient by its own size. Some gradients here are zero but for
-# rounding, and AdamW makes a full step of them. So equality is judged under SGD in this course.
+# Rounding is this large only because AdamW divides a gradient by its own size. Some gradients here would be zero
+# without rounding, and AdamW turns them into full steps. So this course judges equality under SGD.
 
 # %% [markdown]
 # ## Write: the same weights in two more forms
@@ -345,9 +364,9 @@ for dtype in (torch.float32, torch.float64):
 # | `model.to(device)` once, `values.to(device)` for each batch | `accelerator.prepare(model, optimizer, loader)` once |
 # | `loss.backward()` | `accelerator.backward(loss)` |
 #
-# `prepare` returns model, optimizer and loader, in this order. You use what it returns from then on: the model is on
-# the device, and the loader brings every batch there. `backward` does what `loss.backward()` did, and later in this
-# course more: it scales the loss, or divides it.
+# `prepare` returns model, optimizer and loader, in this order. From then on you use what it returns: the model is on
+# the device, and the loader moves every batch there. `backward` calls `loss.backward()`; in later lessons it also
+# scales the loss, or divides it.
 
 # %% [markdown]
 # **The Trainer** takes everything as arguments.
@@ -363,8 +382,8 @@ for dtype in (torch.float32, torch.float64):
 # | `max_grad_norm` | 1.0 | 0.0 clips nothing |
 # | `train_sampling_strategy` | `"random"` | `"sequential"` |
 #
-# It makes its optimizer from `optim`. Or you hand it your own: `Trainer(..., optimizers=(optimizer, None))`. Then
-# `optim`, `learning_rate` and `weight_decay` are not used, while the schedule still is: the `None` is its place.
+# It makes its optimizer from `optim`, or takes yours: `Trainer(..., optimizers=(optimizer, None))`. Then `optim`,
+# `learning_rate` and `weight_decay` are not used, while the schedule still is: `None` is in its place.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -372,76 +391,197 @@ from accelerate import Accelerator
 from grader import check_accelerate_run, check_trainer_run
 
 # %% [markdown]
-# **Exercise.** Train one model in each form. Both end in the weights that a raw loop with SGD would reach.
+# **Exercise.** Write the loop with Accelerate, so that the model ends in the weights that a raw loop with SGD reaches.
 #
-# *Contract.* The models are equal at the start. Each sees every row once in each epoch, always in order, `rows` at a
-# time; the last update of an epoch may have fewer. The learning rate stays constant, and nothing is clipped. The
-# Accelerate model is trained by a loop whose model, optimizer and loader are prepared. `quiet` holds arguments for
-# the Trainer that change no weight. Nothing is returned. It is judged by the gradient before every update, and by the
-# weights; on two epochs too. To check the Accelerate half first, leave the Trainer's out.
+# *Contract.*
+# - Every epoch sees every row once, in order, `rows` at a time; the last update of an epoch may have fewer.
+# - The learning rate stays constant, and nothing is clipped. Return nothing.
+# - Model, optimizer and loader are prepared, and the accelerator runs every backward.
+#
+# The check compares the gradient before each update and the weights, also on two epochs.
 
 
-# %% exercise="train_with_libraries"
-def train_with_libraries(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float, epochs: int):
-    """Train one model in a loop with Accelerate and one with the Trainer, both as a raw loop with SGD would.
+# %% exercise="train_with_accelerate"
+def train_with_accelerate(model, dataset, rows: int, learning_rate: float, epochs: int) -> None:
+    """Train a model in a loop with Accelerate, as a raw loop with SGD would.
 
     Args:
-        accelerate_model: Trained by a loop with Accelerate: model, optimizer and loader prepared, backward by the
-            accelerator; returns an output with .loss.
-        trainer_model: Trained by the Trainer, from the same weights.
-        dataset: Rows as the models take them, labels included.
+        model: A classifier in train mode; returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
         rows: Rows of each update; the last update of an epoch may have fewer.
         learning_rate: Of SGD, constant.
         epochs: How often every row is seen, each time in the same order.
     """
     ### BEGIN SOLUTION
     accelerator = Accelerator()
-    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
     for _ in range(epochs):
         for batch in loader:
             optimizer.zero_grad()
             accelerator.backward(model(**batch).loss)
             optimizer.step()
-    run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
-    run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-    run |= {"train_sampling_strategy": "sequential"}
-    Trainer(trainer_model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
     ### END SOLUTION
 
 
 # %%
-def report_distances():
-    with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
-    train_with_libraries(with_accelerate, with_trainer, pairs, 8, 0.01, 1)
-    for name, model in {"Accelerate": with_accelerate, "Trainer": with_trainer}.items():
-        print(f"{name:<10} distance {measure_weight_distance(model, baseline, start):.2g}")
+def report_distance(train):
+    model = make_pair_classifier().to(device)
+    train(model, pairs, 8, 0.01, 1)
+    print(f"distance {measure_weight_distance(model, baseline, start):.2g}")
 
 
-look(report_distances)  # the Trainer prints a line of its own
+look(lambda: report_distance(train_with_accelerate))
 
 # %% check="check_accelerate_run" points=2
-check_accelerate_run(train_with_libraries)
-
-# %% check="check_trainer_run" points=2
-check_trainer_run(train_with_libraries)
+check_accelerate_run(train_with_accelerate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: for Accelerate, take your raw loop and exchange three lines; which line does `prepare` make needless?<br>
-# Then: for the Trainer, go through the table of its arguments and decide each line for your loop.
+# First: copy your raw loop and mark the lines that the table above replaces.<br>
+# Then: one line of the raw loop is no longer needed, and one loop around it is missing.
+# </details>
+
+# %% [markdown]
+# **Exercise.** Now let the Trainer run the same training.
+#
+# *Contract.*
+# - Order, epochs, learning rate and clipping are those of the exercise before.
+# - The Trainer alone trains the model that your function receives. Return nothing.
+# - `quiet` holds arguments that change no weight. Which others does your loop need?
+#
+# The check compares the gradient before each update and the weights, also on two epochs.
+
+
+# %% exercise="train_with_trainer"
+def train_with_trainer(model, dataset, rows: int, learning_rate: float, epochs: int) -> None:
+    """Train a model with the Trainer, as a raw loop with SGD would.
+
+    Args:
+        model: A classifier; returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of each update; the last update of an epoch may have fewer.
+        learning_rate: Of SGD, constant.
+        epochs: How often every row is seen, each time in the same order.
+    """
+    ### BEGIN SOLUTION
+    run = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "num_train_epochs": epochs}
+    run |= {"optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
+    run |= {"train_sampling_strategy": "sequential"}
+    Trainer(model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+look(lambda: report_distance(train_with_trainer))  # the Trainer prints a line of its own
+
+# %% check="check_trainer_run" points=2
+check_trainer_run(train_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: go through the table of the Trainer's arguments. For each line, what would your loop have done?<br>
+# Then: a line that you leave out keeps its default, and five of the defaults change the weights.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: what do you lose when the Trainer writes the loop?</summary>
 # The places where you could look: it decides order, clipping, schedule, optimizer and device, and only the arguments
-# tell.
+# show it.
 # </details>
+
+# %% [markdown]
+# ## Evaluation in three forms
+#
+# A loss that falls does not show what the model learnt. So every epoch ends with an evaluation on other pairs:
+# accuracy, and F1 for the label 1. Two epochs, in each of the three forms; the numbers must agree.
+#
+# An evaluation runs in eval mode and without gradients, and goes back to train mode afterwards. It computes each metric
+# **once, over all rows**: the mean of the batches' F1 is another number, and so is the mean of their accuracies where
+# the last batch is shorter.
+
+# %%
+from grader import plain_trainer_arguments
+
+unseen = tokenize_pairs(make_sentence_pairs("validation", pairs=60), make_tokenizer())
+
+
+def to_device(batch: dict) -> dict:
+    return {name: values.to(device) for name, values in batch.items()}
+
+
+def score(logits, labels) -> dict[str, float]:
+    """Compute accuracy and F1 from the logits [rows, 2] and labels [rows] of all rows."""
+    guesses = logits.argmax(axis=-1)
+    hits = ((guesses == 1) & (labels == 1)).sum()
+    return {"accuracy": (guesses == labels).mean(), "f1": 2 * hits / ((guesses == 1).sum() + (labels == 1).sum())}
+
+
+# %%
+@torch.no_grad()
+def evaluate(model, loader, gather=lambda tensors: tensors) -> dict[str, float]:
+    """Score a model on all batches of a loader; Accelerate gathers the rows of all processes."""
+    model.eval()
+    collected = []
+    for batch in map(to_device, loader):
+        collected.append(gather((model(**batch).logits, batch["labels"])))
+    model.train()
+    logits, labels = (torch.cat(parts).cpu().numpy() for parts in zip(*collected, strict=True))
+    return score(logits, labels)
+
+
+# %%
+def report(form: str, epoch: int, metrics: dict) -> None:
+    values = ", ".join(f"{name} {metrics[name]:.3f}" for name in ("accuracy", "f1"))
+    print(f"{form:<10} epoch {epoch}: {values}")
+
+
+model = make_pair_classifier().to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+for epoch in (1, 2):
+    for batch in map(to_device, DataLoader(pairs, batch_size=8)):
+        optimizer.zero_grad()
+        model(**batch).loss.backward()
+        optimizer.step()
+    report("raw", epoch, evaluate(model, DataLoader(unseen, batch_size=8)))
+
+# %%
+accelerator, model = Accelerator(), make_pair_classifier()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+loaders = DataLoader(pairs, batch_size=8), DataLoader(unseen, batch_size=8)
+model, optimizer, loader, unseen_loader = accelerator.prepare(model, optimizer, *loaders)
+for epoch in (1, 2):
+    for batch in loader:
+        optimizer.zero_grad()
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+    report("Accelerate", epoch, evaluate(model, unseen_loader, accelerator.gather_for_metrics))
+
+# %%
+run = plain_trainer_arguments(device) | {"num_train_epochs": 2, "learning_rate": 0.02, "eval_strategy": "epoch"}
+trainer = Trainer(
+    make_pair_classifier(),
+    TrainingArguments(**run, per_device_eval_batch_size=8),
+    train_dataset=pairs,
+    eval_dataset=unseen,
+    compute_metrics=lambda prediction: score(prediction.predictions, prediction.label_ids),
+)
+trainer.remove_callback(PrinterCallback)
+trainer.train()
+for epoch, entry in enumerate((entry for entry in trainer.state.log_history if "eval_f1" in entry), start=1):
+    report("Trainer", epoch, {name.removeprefix("eval_"): value for name, value in entry.items()})
+
+# %% [markdown]
+# The Trainer calls `compute_metrics` on the logits and labels of all rows, at the end of every epoch, and logs the
+# results as `eval_accuracy` and `eval_f1`. `gather_for_metrics` collects the rows of all processes and drops the rows
+# that only filled up the last batch; with one process it changes nothing.
+#
+# `plain_trainer_arguments(device)` holds the arguments that you have found. The later lessons import it.
 
 # %% [markdown]
 # ## The price
 #
-# Ease is paid with control. What each form hides:
+# You pay for ease with control. Each form hides other parts of the loop:
 #
 # | | raw PyTorch | Accelerate | Trainer |
 # |---|---|---|---|
@@ -457,7 +597,7 @@ check_trainer_run(train_with_libraries)
 
 # %% [markdown]
 # And in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer than your loop, and
-# by which factor?
+# by which factor? *First* is your loop, *second* the Trainer.
 
 # %%
 from grader import measure_step_time
@@ -477,11 +617,16 @@ if raw_losses:
     print(measure_step_time(raw_form, trainer_form, run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# The Trainer pays for its set-up, its callbacks and its bookkeeping, once for a run and a little for each update. On
-# so small a model that shows. An update of a large model takes seconds, and the same bookkeeping is lost in it.
-#
-# **So choose by what you need to see.** This course writes each technique in raw PyTorch first, where nothing is
-# hidden. Then it shows the argument that does the same.
+# The Trainer takes extra time for its set-up, once for a run, and for callbacks and bookkeeping at each update. On so
+# small a model that shows. An update of a large model takes seconds, and the extra time is negligible.
+
+# %% [markdown]
+# - **Raw PyTorch.** *Use it when* you change or debug the loop itself. *Do not when* you would rewrite the code for
+#   several devices. *Combine with* the meters of lesson 01.
+# - **Accelerate.** *Use it when* you want your own loop on several devices or in 16 bits. *Do not when* one device is
+#   all that you will use. *Combine with* your own schedule and logging.
+# - **Trainer.** *Use it when* the task is standard and you want logs, checkpoints and evaluation. *Do not when* the
+#   order, the loss or the step is unusual. *Combine with* callbacks and `compute_metrics`.
 
 # %% [markdown]
 # ## Three drivers of efficiency
@@ -489,17 +634,18 @@ if raw_losses:
 # A run can be too large, too slow, or waiting. Each technique of the course spends one of the three to save another.
 #
 # - **Memory: does it fit?** 01 where memory goes, 02 accumulation, 03 checkpointing, 06 to 08 optimizers, 18 sharding,
-#   19 offloading, 20 quantization.
-# - **Computation: is the device busy with useful work?** 04 and 05 number formats, 10 where time goes, 11 data
-#   loading, 12 attention, 13 compilation, 21 distillation, 22 experts.
-# - **Communication: what do devices wait for?** 14 collectives, 15 data parallel, 16 local SGD, 17 pipelines.
+#   19 offloading, 21 quantization and LoRA.
+# - **Computation: is the device busy with useful work?** 04 number formats, 05 mixed precision, 10 where time goes,
+#   11 data loading, 12 attention, 13 compilation, 20 training in fp8, 22 distillation, 23 experts.
+# - **Communication: what do devices wait for?** 14 collectives, 15 data parallel, 16 local SGD, 17 model and pipeline
+#   parallel.
 #
-# Lessons 09, 23 and 24 are about the run as a whole.
+# 09 learning rate, 24 resume and 25 capstone are about the whole run.
 
 # %% [markdown] tags=["further"]
 # ## Further: the instrument itself
 #
-# `measure_weight_distance` told you how far apart two runs ended. Would any comparison do? Look how far weights move.
+# `measure_weight_distance` reports how far apart two runs end. Would any comparison do? Look how far weights move.
 
 # %% tags=["given"]
 from grader import check_relative_distance
@@ -588,8 +734,11 @@ check_relative_distance(relative_distance)
 # %% [markdown]
 # **Exercise.** Repair it.
 #
-# *Contract.* One epoch of plain SGD: one forward and one update for each `rows` rows, in order, with the gradient of
-# these rows. During every forward the model is in train mode. With Accelerate or without, and not by the Trainer.
+# *Contract.*
+# - One epoch with `torch.optim.SGD` as it is: one forward and one update for each `rows` rows, in order, with the
+#   gradient of these rows.
+# - During every forward the model **and all of its modules** are in train mode.
+# - With Accelerate or without, but not with the Trainer.
 
 # %% tags=["given"]
 from grader import check_repaired_loop
@@ -633,7 +782,7 @@ check_repaired_loop(train_repaired)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: print the columns of one batch and tick those that the loop hands on.<br>
+# First: print the columns of one batch and tick those that the loop passes to the model.<br>
 # Then: which line of your own loop, before the first batch, has no counterpart here?
 # </details>
 # <details><summary>What the published loop does</summary>
@@ -661,7 +810,7 @@ check_repaired_loop(train_repaired)
 # %% [markdown]
 # **Sources**
 # - [Trainer][trainer]: `TrainingArguments` and its defaults.
-# - [Accelerate, quick tour][tour]: `prepare` and `backward`.
+# - [Accelerate, quick tour][tour]: `prepare`, `backward`, and `gather_for_metrics`.
 # - [PyTorch, AdamW][adamw]: weight decay 0.01, and the fused implementation.
 # - *Efficient AI Model Training with PyTorch*, slides: ease against control, the three drivers, the loop of the bug
 #   hunt.

@@ -454,32 +454,35 @@ print("not forecast: allocator reserve and fragmentation")
 #
 # What accumulation **cannot** do: fit one row that is too large, or shrink parameters, gradients and state.
 
-# %% [markdown] tags=["further"]
-# ## Further: three forms, one trajectory
+# %% [markdown]
+# ## Three forms of one run
 #
 # You have the raw loop. Accelerate and the Trainer accumulate with one argument. Do the three end in the same
-# weights?
+# weights, and does each of them save the memory?
 #
-# The model is a small BERT classifier. The task: sentence pairs, 40 of them, in micro-batches of 4 rows, `k = 4`. So
-# there are groups of 4, 4 and 2. All three forms use SGD with a constant learning rate, read the pairs in order, and
-# clip nothing.
+# The model is a small BERT classifier. The task: 40 sentence pairs in micro-batches of 4 rows, `k = 4`. So there are
+# groups of 4, 4 and 2. All forms use SGD with a constant learning rate, read the pairs in order, and clip nothing:
+# `plain_trainer_arguments` changes those defaults of the Trainer.
 
 # %% tags=["given"]
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 from transformers import Trainer, TrainingArguments
 
-same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
-same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
+from grader import (
+    check_accumulation_accelerate,
+    check_accumulation_trainer,
+    make_sentence_pairs,
+    make_tokenizer,
+    plain_trainer_arguments,
+    tokenize_pairs,
+)
+
+pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
+same_run = plain_trainer_arguments(device)
 
 
 # %% tags=["given"]
-from grader import check_accelerate_form, check_trainer_form, make_sentence_pairs, make_tokenizer, tokenize_pairs
-
-pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
-
-
 def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
     """The reference: groups of k micro-batches, the last one shorter."""
     micro_batches = list(DataLoader(dataset, batch_size=rows))
@@ -530,30 +533,33 @@ print(f"Trainer ends {measure_weight_distance(with_trainer, reference, start):.0
 # the true size of each group, for a model with the attribute `accepts_loss_kwargs = False`.
 
 # %% [markdown]
-# **Exercise.** Train one model in each form so that both end in the weights of `train_raw`.
+# **Exercise.** Write the loop with Accelerate so that it ends in the weights of `train_raw`.
 #
-# *Contract.* The models are equal at the start. Each sees every row once, in order, in micro-batches of `rows`,
-# through `accelerator.accumulate` and through `Trainer.train`, with `k` accumulation steps and SGD at
-# `learning_rate`. `same_run` holds the other arguments for the Trainer. Nothing is returned. It is judged by the
-# gradient before every update, and by the weights; on another number of micro-batches too.
+# *Contract.*
+# - Every row once, in order, in micro-batches of `rows`; the last one may have fewer. Groups of `k`, through
+#   `accelerator.accumulate`.
+# - At every update the gradient of `train_raw`: the mean of the micro-batches' losses of that group.
+# - SGD at `learning_rate`. Return nothing.
+#
+# The check compares every gradient and the weights, on other numbers of rows too. It measures a run of larger
+# micro-batches: a peak of at most 40 % of the run without accumulation.
 
 
-# %% exercise="train_two_forms"
-def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    """Train one model with Accelerate and one with the Trainer, both equal to train_raw.
+# %% exercise="accumulate_with_accelerate"
+def accumulate_with_accelerate(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    """Train one epoch with Accelerate, equal to train_raw.
 
     Args:
-        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
-        trainer_model: Trained by the Trainer, from the same weights.
-        dataset: Rows as the models take them, labels included.
+        model: Returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
         rows: Rows of a micro-batch.
         k: Micro-batches for one update.
         learning_rate: Of SGD, constant.
     """
     ### BEGIN SOLUTION
     accelerator = Accelerator(gradient_accumulation_steps=k)
-    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
     last_group = len(loader) % k or k
     for index, batch in enumerate(loader):
         with accelerator.accumulate(model):
@@ -561,27 +567,20 @@ def train_two_forms(accelerate_model, trainer_model, dataset, rows: int, k: int,
             accelerator.backward(model(**batch).loss * correction)
             optimizer.step()
             optimizer.zero_grad()
-    trainer_model.accepts_loss_kwargs = False
-    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
-    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
     ### END SOLUTION
 
 
 # %%
-def report_distances():
-    with_accelerate, with_trainer = make_pair_classifier().to(device), make_pair_classifier().to(device)
-    train_two_forms(with_accelerate, with_trainer, pairs, 4, 4, 0.1)
-    print(f"Accelerate ends {measure_weight_distance(with_accelerate, reference, start):.1%} away from the raw loop")
-    print(f"Trainer ends {measure_weight_distance(with_trainer, reference, start):.1%} away from the raw loop")
+def report_distance(train):
+    model = make_pair_classifier().to(device)
+    train(model, pairs, 4, 4, 0.1)
+    print(f"ends {measure_weight_distance(model, reference, start):.1%} away from the raw loop")
 
 
-look(report_distances)
+look(report_distance, accumulate_with_accelerate)
 
-# %% check="check_accelerate_form" points=1
-check_accelerate_form(train_two_forms)
-
-# %% check="check_trainer_form" points=1
-check_trainer_form(train_two_forms)
+# %% check="check_accumulation_accelerate" points=2
+check_accumulation_accelerate(accumulate_with_accelerate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
@@ -590,6 +589,42 @@ check_trainer_form(train_two_forms)
 # </details>
 
 # %% [markdown]
+# **Exercise.** The same run with the Trainer: `same_run` holds its other arguments.
+#
+# *Contract.* As above, through `Trainer.train`.
+
+
+# %% exercise="accumulate_with_trainer"
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    """Train one epoch with the Trainer, equal to train_raw.
+
+    Args:
+        model: Returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of a micro-batch.
+        k: Micro-batches for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    model.accepts_loss_kwargs = False
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+look(report_distance, accumulate_with_trainer)
+
+# %% check="check_accumulation_trainer" points=2
+check_accumulation_trainer(accumulate_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: by which factor is each gradient of the Trainer too large, and who divides it?<br>
+# Then: one attribute of the model decides.
+# </details>
+
+# %% [markdown] tags=["further"]
 # ## Further: the largest micro-batch that fits
 #
 # You have a batch, a budget in bytes, and a forecast. Choose the largest micro-batch.

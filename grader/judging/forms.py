@@ -47,6 +47,27 @@ def judge_models(forwards: int, facts: Facts, calls: Facts, *, is_in_trainer: bo
     return Verdict("models_swapped", expected, measured, look_at)
 
 
+def judge_own_form(facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
+    """Find out whether a model was trained in the form that is asked for, and there alone.
+
+    Args:
+        facts: "forward_rows" of the model.
+        calls: "forwards_in_trainer" of the model, as `record_library_calls` notes them.
+        is_in_trainer: Whether the Trainer is the form that is asked for, or else the loop with Accelerate.
+    """
+    in_trainer = sum(calls["forwards_in_trainer"])
+    in_loop = len(facts["forward_rows"]) - in_trainer
+    own, other = (in_trainer, in_loop) if is_in_trainer else (in_loop, in_trainer)
+    if own and not other:
+        return None
+    measured = f"{count(in_loop, 'forward')} in a loop, {in_trainer} in Trainer.train"
+    if is_in_trainer:
+        look_at = "You train in a loop of your own. Hand this model to a Trainer, and call its train()."
+        return Verdict("trainer_not_used", "every forward in Trainer.train", measured, look_at)
+    look_at = "You train with the Trainer, or not at all. Write the loop with Accelerate in this function."
+    return Verdict("accelerate_loop_not_used", "every forward in a loop with Accelerate", measured, look_at)
+
+
 def name_form(verdict: Verdict, form: str, look_at: Mapping[str, str]) -> Verdict:
     """Add the form to the code and the diagnosis of a loop; replace the diagnosis where the form hides the cause."""
     code = f"{form}_{verdict.code}"

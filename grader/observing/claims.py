@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from grader.channel import BEGIN, END, STEPS_VARIABLE
+from grader.channel import BEGIN, END, kernel_settings
 from grader.meters.measurement import measure_peak_memory
 from grader.meters.peak import PeakMemory
 
@@ -50,11 +50,11 @@ def claim_of(peak: PeakMemory, device: torch.device) -> dict[str, Any]:
 @contextlib.contextmanager
 def _runner_watches() -> Iterator[None]:
     """Tell the runner when the block begins and ends; without a runner do nothing."""
-    descriptor = os.environ.get(STEPS_VARIABLE)
+    descriptor = kernel_settings().steps
     if descriptor is None:
         yield
         return
-    with socket.socket(fileno=os.dup(int(descriptor))) as runner:
+    with socket.socket(fileno=os.dup(descriptor)) as runner:
         runner.settimeout(ANSWER_SECONDS)
         _signal(runner, BEGIN)
         try:

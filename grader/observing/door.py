@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 
-from grader.channel import EMIT, MEDIA_TYPE, OBSERVE_VARIABLE
+from grader.channel import EMIT, MEDIA_TYPE, OBSERVE_VARIABLE, kernel_settings
 from grader.observation import Observation, decode_observation, encode_observation
 from grader.observing.contract import fail
 from grader.registry import judge_of
@@ -14,7 +13,7 @@ from grader.verdict import Verdict
 
 def is_judged_outside() -> bool:
     """Whether this is the kernel of a class, which has no judges."""
-    return os.environ.get(OBSERVE_VARIABLE) == EMIT
+    return kernel_settings().is_judged_outside
 
 
 def ask_judge(check: str, observation: Observation, seed: int) -> Verdict:

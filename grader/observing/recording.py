@@ -19,7 +19,7 @@ class TrainingRecord:
     Attributes:
         events: "forward", "backward" or "update" in the order in which they ended.
         forward_rows: Rows that each forward saw.
-        is_training: Whether the model was in train mode in each forward.
+        is_training: Whether the model and all of its modules were in train mode in each forward.
         is_autocast: Whether each forward ran under autocast.
         gradients: The gradient right before each update, all parameters in one vector.
         weights: The weights right before each update and at the end, all parameters in one vector.
@@ -75,7 +75,7 @@ def record_training(model: nn.Module) -> Iterator[TrainingRecord]:
     def after_forward(module: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any], __: Any) -> None:
         tensors = [value for value in (*arguments, *keywords.values()) if isinstance(value, Tensor) and value.dim()]
         record.events.append("forward")
-        record.is_training.append(module.training)
+        record.is_training.append(all(part.training for part in module.modules()))
         record.is_autocast.append(torch.is_autocast_enabled(last.device.type))
         record.forward_rows.append(tensors[0].shape[0] if tensors else 0)
 

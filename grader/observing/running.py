@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import functools
-import os
 import time
 from collections.abc import Callable
 from typing import Any
 
-from grader.channel import SEED_VARIABLE
+from grader.channel import kernel_settings
 from grader.observation import Observation
 from grader.observing.attempts import append_attempt
 from grader.observing.contract import explain_exception, require_function
+from grader.observing.default_settings import default_settings
 from grader.observing.door import ask_judge, emit_observation, is_judged_outside
 from grader.observing.quiet import quiet_stderr
 from grader.verdict import CheckFailed, Verdict
-
-VISIBLE_SEED = 0
 
 Observe = Callable[[Callable[..., Any], int], Observation]
 Check = Callable[[Callable[..., Any]], None]
@@ -41,10 +39,10 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
 
         @functools.wraps(observe)
         def check(answer: Callable[..., Any]) -> None:
-            seed = int(os.environ.get(SEED_VARIABLE, VISIBLE_SEED))
+            seed = kernel_settings().seed
             started = time.perf_counter()
             try:
-                with quiet_stderr():
+                with quiet_stderr(), default_settings():
                     require_function(answer, exercise, parameters)
                     observation = _observe(observe, answer, seed, exercise)
                     if is_judged_outside():

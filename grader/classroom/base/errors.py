@@ -12,6 +12,7 @@ from pathlib import Path
 from traitlets import TraitError
 
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT}
+CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOTDIR, errno.EMFILE, errno.ENFILE}
 
 
 class ClassroomError(Exception):
@@ -35,6 +36,9 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
         seen.add(id(error))
         if isinstance(error, OSError) and error.errno in FULL_DISK:
             return _full_disk(str(classroom))
+        if isinstance(error, OSError) and error.errno in CLOSED:
+            fault = f"{error.filename}: {error.strerror}"
+            return ClassroomError(f"{classroom} cannot be used ({fault}). Make it writable, then grade again.")
         if isinstance(error, TraitError):
             fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # the object's address helps nobody
             return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")

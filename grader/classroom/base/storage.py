@@ -7,6 +7,7 @@ import contextlib
 import csv
 import fcntl
 import functools
+import hashlib
 import io
 import os
 import shutil
@@ -19,6 +20,7 @@ from .errors import locked_gradebook
 
 SMALL_FILE_BYTES = 2**20
 STATE = ".grading"  # the folder for a classroom's own records
+LONGEST_NAME_BYTES = 240  # file systems hold 255
 PREFIX = "lean-training-"
 LOCK = "lean-training.lock"  # a folder without it is not ours
 PART = ".part"  # suffix of a file that is being written
@@ -54,6 +56,20 @@ def one_line(text: str, limit: int = 300) -> str:
     """Return untrusted text as one printable line of at most `limit` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def plain_name(name: str) -> str:
+    """Return a file's name in printable characters that every table, page and terminal can hold.
+
+    A name of printable text stays as it is; in any other one, "%" and two digits replace each byte that is none.
+    """
+    if name.isprintable():
+        return name
+    parts = (c if c.isprintable() and c != "%" else "".join(f"%{byte:02X}" for byte in os.fsencode(c)) for c in name)
+    plain = "".join(parts)
+    if len(plain.encode()) <= LONGEST_NAME_BYTES:
+        return plain
+    return f"{plain[:100]}~{hashlib.sha256(os.fsencode(name)).hexdigest()[:16]}"
 
 
 def require_space(classroom: Path) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from .errors import ClassroomError
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # prefixes that a spreadsheet reads as a formula
+
 
 def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
     """Read a CSV file with a header line, separated by commas, semicolons or tabs.
@@ -36,6 +38,11 @@ def read_table(path: Path) -> tuple[list[str], list[dict[str, str]]]:
                 "Use one of them."
             )
     return header, [dict(zip(header, (cell.strip() for cell in line), strict=False)) for line in lines[1:]]
+
+
+def as_text(cell: str) -> str:
+    """Return a cell that a spreadsheet shows as text, whoever chose it."""
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
 
 
 def _read_text(path: Path) -> str:

@@ -29,7 +29,7 @@ from grader.classroom.jobs.seeds import classroom_secret
 from grader.classroom.lesson.master import checks_of, chosen_lessons, lessons_of, master_path, read_notebook
 from grader.classroom.marks.by_hand import carry_by_hand
 from grader.classroom.marks.report import write_report
-from grader.classroom.marks.rows import changed_marks, failed_row, graded_row
+from grader.classroom.marks.rows import changed_marks, failed_row, graded_row, kept_if_failed
 from grader.classroom.running.worker_process import CannotRun
 
 from .folder import bring_up_to_date
@@ -131,7 +131,7 @@ def _grade(
     make_job = RunCells(config=course.config).job
     try:
         for prepared, run in run_all(submissions, partial(_prepared, course), make_job, runner, results):
-            row = carry_by_hand(earlier, _row_of(course, prepared, run))
+            row = carry_by_hand(earlier, kept_if_failed(earlier, _row_of(course, prepared, run)))
             rows.append(replace(row, received=received[row.student, row.lesson, row.digest]))
             changes += (changed := changed_marks(earlier, row))
             say(rows[-1], progress.next_done(), changed)

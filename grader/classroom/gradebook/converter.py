@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from nbconvert.exporters import Exporter
 from nbformat.notebooknode import NotebookNode
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, GenerateFeedback
+from nbgrader.converters.base import NbGraderException
 from nbgrader.preprocessors import CheckCellMetadata
 
 from grader.classroom.running.execution import Execution
@@ -44,7 +46,27 @@ def register_steps(exporter: Exporter, steps: Iterable[Any], check: CheckMetadat
         exporter.register_preprocessor(check if step in CHECK_METADATA else step)
 
 
-class ClassAutograde(Autograde):  # type: ignore[misc]  # nbgrader has no types
+class PlainFolders:
+    """Finds the notebooks in folders whose names hold characters that a pattern would read as its own."""
+
+    coursedir: Any
+    _format_source: Any
+
+    def init_notebooks(self) -> None:
+        """List each folder of the assignment with its notebooks."""
+        folders = glob.glob(self._format_source(self.coursedir.assignment_id, self.coursedir.student_id))
+        found = {folder: glob.glob(f"{glob.escape(folder)}/{self.coursedir.notebook_id}.ipynb") for folder in folders}
+        self.assignments = {folder: notebooks for folder, notebooks in found.items() if notebooks}
+        self.notebooks: list[str] = []
+        if not self.assignments:
+            raise NbGraderException(f"no notebook of {self.coursedir.assignment_id} was found")
+
+
+class ClassFeedback(PlainFolders, GenerateFeedback):  # type: ignore[misc]  # nbgrader has no types
+    """nbgrader's converter for the pages of a lesson."""
+
+
+class ClassAutograde(PlainFolders, Autograde):  # type: ignore[misc]  # nbgrader has no types
     """nbgrader's converter for one submission, with its run made beforehand, and its scores handed back."""
 
     executions: Mapping[str, Execution] = {}
@@ -63,6 +85,11 @@ class ClassAutograde(Autograde):  # type: ignore[misc]  # nbgrader has no types
         """Hand the runs to the steps."""
         resources: Resources = super().init_single_notebook_resources(notebook_filename)
         return resources | {"executions": self.executions}
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        """Remove what an earlier grading wrote; keep the error, which nbgrader only logs."""
+        with self._kept():
+            return bool(super().init_destination(assignment_id, student_id))
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """Start a submission; keep the error, which nbgrader only logs."""

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nbformat.notebooknode import NotebookNode
-from nbgrader.converters import Autograde, GenerateAssignment, GenerateFeedback
+from nbgrader.converters import Autograde, GenerateAssignment
 from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
@@ -28,7 +28,7 @@ from grader.classroom.base.storage import STATE, write_text
 from grader.classroom.lesson.master import master_path
 from grader.classroom.running.execution import Execution
 
-from .converter import CheckMetadataOnce, ClassAutograde, register_steps
+from .converter import CheckMetadataOnce, ClassAutograde, ClassFeedback, register_steps
 from .steps import Scored, SubmissionExporter
 from .transactions import OpenGradebook
 
@@ -114,7 +114,7 @@ class Course:
 
     def feedback(self, lesson: str, student: str = "*") -> None:
         """Write the HTML pages of a lesson; a page that cannot be made is logged and left out."""
-        converter = GenerateFeedback(self.directory(lesson, student), config=self.config, log=self.log)
+        converter = ClassFeedback(self.directory(lesson, student), config=self.config, log=self.log)
         converter.force = True
         with self._stopping(), self._open().transaction(), contextlib.suppress(NbGraderException):
             converter.start()

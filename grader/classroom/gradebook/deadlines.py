@@ -15,7 +15,7 @@ from traitlets import Float, Integer
 from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.base.storage import only_run
 from grader.classroom.base.tables import read_table, require_columns
-from grader.classroom.handed_in.intake import find_submission, student_folders
+from grader.classroom.handed_in.intake import find_submission, student_folders, student_of
 from grader.classroom.handed_in.received import FILE, parsed_time, stamp
 from grader.classroom.handed_in.roster import read_roster
 from grader.classroom.lesson.master import chosen_lessons, lessons_of
@@ -140,7 +140,7 @@ def strange_extensions(classroom: Path) -> list[str]:
     path = classroom / EXTENSIONS
     if not path.exists():
         return []
-    known = {folder.name.strip() for folder in student_folders(classroom / "submitted")} | set(read_roster(classroom))
+    known = {student_of(folder) for folder in student_folders(classroom / "submitted")} | set(read_roster(classroom))
     names = dict.fromkeys(line.get("student", "") for line in read_table(path)[1])
     return [
         f"{EXTENSIONS}, {name or 'no name'}: not on the roster, and handed in nothing. Is the name right?"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,9 @@ from grader.classroom.base.row import NOT_GRADABLE, Score
 from grader.classroom.handed_in.alignment import OWN, align
 from grader.classroom.handed_in.reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from grader.classroom.jobs.job import Job, read_support, run_job
-from grader.classroom.jobs.seeds import classroom_secret, lesson_seed
+from grader.classroom.jobs.seeds import classroom_secret, submission_seed
 from grader.classroom.lesson.hidden_tests import hide_hidden_tests, telling_words
-from grader.classroom.lesson.master import master_path, nbgrader_metadata, read_stub
+from grader.classroom.lesson.master import judged_check, master_path, nbgrader_metadata, read_stub
 from grader.classroom.running.execution import NOT_RUN, Execution, Limits
 from grader.classroom.running.fork_client import can_fork
 from grader.classroom.sandbox.confinement import AUTO, Bounds
@@ -153,28 +154,28 @@ class RunCells(ClassroomStep):
             execution = Execution(end=NOT_RUN, reason=noticed["unreadable"])
         else:
             ready = resources.get("executions", {})
-            execution = ready.get(fingerprint(nb)) or self.execute(nb, resources["nbgrader"]["assignment"])
+            execution = ready.get(fingerprint(nb)) or self.execute(nb, resources["nbgrader"])
         for index, run in execution.cells.items():
             nb.cells[index].outputs = [nbformat.from_dict(output) for output in run.outputs]
         resources[OURS] = execution
         return nb, resources
 
-    def execute(self, nb: NotebookNode, lesson: str) -> Execution:
-        """Run a rebuilt notebook.
+    def execute(self, nb: NotebookNode, names: Mapping[str, str]) -> Execution:
+        """Run the rebuilt notebook of the student and the lesson that nbgrader names.
 
         Raises:
             CannotRun: if no kernel started.
         """
-        return run_job(self.job(nb, lesson))
+        return run_job(self.job(nb, names["assignment"], names["student"]))
 
-    def job(self, nb: NotebookNode, lesson: str) -> Job:
+    def job(self, nb: NotebookNode, lesson: str, student: str) -> Job:
         """Return what is to be run for a rebuilt notebook: two that differ only in our notes make equal jobs."""
         run = copy.copy(nb) if self.run_demonstrations else without_demonstrations(nb)
         run.metadata = nbformat.from_dict({name: value for name, value in nb.metadata.items() if name != OURS})
         return Job(
             nbformat.writes(run),
             lesson,
-            lesson_seed(classroom_secret(self.folder()), lesson),
+            self._seed(nb, lesson, student),
             Limits(
                 self.cell_seconds,
                 self.notebook_seconds,
@@ -189,6 +190,14 @@ class RunCells(ClassroomStep):
             is_unsafe=self.is_unsafe,
             readable=tuple(self.readable),
             hidden=(str(self.folder()),),
+        )
+
+    def _seed(self, nb: NotebookNode, lesson: str, student: str) -> int:
+        """Return the seed of a run: one for the class where no check of the notebook is judged on a case."""
+        is_judged = any(judged_check(cell) for cell in nb.cells)
+        sources = [str(cell.source) for cell in nb.cells if cell.cell_type == "code"]
+        return submission_seed(
+            classroom_secret(self.folder()), lesson, *((student, sources) if is_judged else ("", []))
         )
 
 

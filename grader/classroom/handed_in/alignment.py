@@ -11,7 +11,7 @@ from nbformat.notebooknode import NotebookNode
 
 from grader.classroom.lesson.master import is_answer, is_graded, nbgrader_metadata
 
-from .matching import MasterCell, Matching, defines, match_cells
+from .matching import MasterCell, Matching, defines, is_written, match_cells
 from .reading import LearnerCell
 
 OWN = "own-"  # how the ids of a learner's own cells begin
@@ -54,10 +54,10 @@ def align(stub: NotebookNode, learner: Sequence[LearnerCell]) -> Alignment:
         rebuilt = copy.deepcopy(cell)
         if known[index].is_answer and cell.cell_type == "code":
             rebuilt.metadata[STUB] = str(cell.source)
-        if known[index].is_answer and index in matching.chosen:
-            rebuilt.source = learner[matching.chosen[index]].source
-        elif index in merged:
+        if index in merged:
             rebuilt.source = f"# exercise: {known[index].grade_id}\n# The answer is in another exercise's cell."
+        elif known[index].is_answer and index in matching.chosen:
+            rebuilt.source = learner[matching.chosen[index]].source
         elif known[index].is_answer:
             missing.append(known[index].grade_id)
         cells += [rebuilt, *extras.get(index, [])]
@@ -74,10 +74,12 @@ def _known_by(cell: NotebookNode) -> MasterCell:
 
 def _answered_elsewhere(known: Sequence[MasterCell], learner: Sequence[LearnerCell], matching: Matching) -> set[int]:
     """Return the exercises answered in the cell of another one, whose stub must not replace the answer."""
-    answers = [learner[at].source for index, at in matching.chosen.items() if known[index].is_answer]
+    written = {at for index, at in matching.chosen.items() if is_written(known[index], learner[at])}
+    answers = [learner[at].source for index, at in matching.chosen.items() if known[index].is_answer and at in written]
     merged = set()
     for index, cell in enumerate(known):
-        if cell.is_answer and index not in matching.chosen and any(defines(text, cell.grade_id) for text in answers):
+        is_open = cell.is_answer and matching.chosen.get(index) not in written
+        if is_open and any(defines(text, cell.grade_id) for text in answers):
             merged.add(index)
             matching.notes.append(f"{cell.grade_id}: answered in the cell of another exercise")
     return merged

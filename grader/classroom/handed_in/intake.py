@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from grader.classroom.base.storage import plain_name
 
 from .reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 
@@ -17,7 +19,7 @@ class Submission:
     """The submission of one student to one lesson.
 
     Attributes:
-        student: The student's id: the name of the folder.
+        student: The student's id: the name of the folder, in printable characters.
         lesson: The lesson's name.
         file: The file that counts, relative to the folder `submitted`.
         digest: SHA-256 of its bytes, or "".
@@ -40,17 +42,27 @@ def find_submissions(submitted: Path, lesson: str) -> list[Submission]:
     found: dict[str, Submission] = {}
     for folder in student_folders(submitted):
         place = _place(folder, lesson)
-        student = folder.name.strip()  # nbgrader strips the ids of students
-        if place is not None and student not in found:
+        student = student_of(folder)
+        if place is None:
+            continue
+        if student in found:  # an exact name comes first
+            again = f"submitted/{plain_name(folder.name)!r} is a folder of the same student, and was not graded"
+            found[student] = replace(found[student], notes=(*found[student].notes, again))
+        else:
             found[student] = _read(student, lesson, place, submitted)
     return list(found.values())
+
+
+def student_of(folder: Path) -> str:
+    """Return the id of the student whose folder this is; nbgrader strips the ids of students."""
+    return plain_name(folder.name).strip()
 
 
 def find_submission(submitted: Path, lesson: str, student: str) -> Submission | None:
     """Return what one student handed in for the lesson; None if nothing."""
     direct = submitted / student
     folders = (
-        [direct] if direct.is_dir() else [path for path in student_folders(submitted) if path.name.strip() == student]
+        [direct] if direct.is_dir() else [path for path in student_folders(submitted) if student_of(path) == student]
     )
     places = (_place(folder, lesson) for folder in folders)
     return next((_read(student, lesson, place, submitted) for place in places if place is not None), None)
@@ -59,7 +71,7 @@ def find_submission(submitted: Path, lesson: str, student: str) -> Submission | 
 def student_folders(submitted: Path) -> Iterator[Path]:
     """Yield the folders of students, by name; links to folders too, since they get a row with the reason."""
     if submitted.is_dir():
-        for entry in sorted(submitted.iterdir()):
+        for entry in sorted(submitted.iterdir(), key=lambda path: (path.name.strip(), path.name)):
             if not entry.name.startswith(".") and (entry.is_dir() or entry.is_symlink()):
                 yield entry
 
@@ -68,18 +80,20 @@ def left_out(submitted: Path, lessons: list[str]) -> list[str]:
     """Return a line for each thing in `submitted` that belongs to no student or no lesson."""
     lines = []
     for entry in sorted(submitted.iterdir()) if submitted.is_dir() else []:
+        name = plain_name(entry.name)
         if entry.is_file() and not entry.name.startswith("."):
-            lines.append(f"submitted/{entry.name}: not in a student's folder. Move it to submitted/STUDENT/LESSON/.")
+            lines.append(f"submitted/{name}: not in a student's folder. Move it to submitted/STUDENT/LESSON/.")
+        elif entry.name.startswith(".") and any((entry / lesson).is_dir() for lesson in lessons):
+            lines.append(f"submitted/{name}: a hidden folder is not graded. Rename it if it is a student's.")
     for folder in student_folders(submitted):
+        name = f"submitted/{plain_name(folder.name)}"
         if not any(_place(folder, lesson) for lesson in lessons):
-            lines.append(
-                f"submitted/{folder.name}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}."
-            )
+            lines.append(f"{name}: holds no lesson of this classroom. Call its folder {' or '.join(lessons)}.")
             continue
         for place in [] if folder.is_symlink() else _folders(folder):
             if place.name not in lessons and not place.name.startswith(".") and _notebooks(place):
                 lines.append(
-                    f"submitted/{folder.name}/{place.name}: no lesson of this classroom is called so, and its notebook "
+                    f"{name}/{plain_name(place.name)}: no lesson of this classroom is called so, and its notebook "
                     "was not graded. Give the folder the lesson's name."
                 )
     return lines
@@ -96,22 +110,24 @@ def _place(folder: Path, lesson: str) -> Path | None:
 
 
 def _read(student: str, lesson: str, place: Path, submitted: Path) -> Submission:
-    file = place
+    file, notes = place, _odd_name(student, submitted / place.relative_to(submitted).parts[0])
+    found = Submission(student, lesson)
     try:
         _refuse_links(place, submitted)
-        file, notes = _choose(place, lesson)
+        file, more = _choose(place, lesson)
         content = read_plain_file(file)
-        digest = hashlib.sha256(content).hexdigest()
-        file_name = str(file.relative_to(submitted))
-        try:
-            return Submission(student, lesson, file_name, digest, parse_cells(content), notes=notes)
-        except Unreadable as error:
-            return Submission(student, lesson, file_name, digest, unreadable=str(error), notes=notes)
+        found = replace(found, digest=hashlib.sha256(content).hexdigest(), notes=notes + more)
+        found = replace(found, cells=parse_cells(content))
     except Unreadable as error:
-        return Submission(student, lesson, str(file.relative_to(submitted)), unreadable=str(error))
+        found = replace(found, unreadable=plain_name(str(error)))
     except OSError as error:
-        reason = f"{file.name} cannot be read: {error.strerror}"
-        return Submission(student, lesson, str(file.relative_to(submitted)), unreadable=reason)
+        found = replace(found, unreadable=f"{plain_name(file.name)} cannot be read: {error.strerror}")
+    return replace(found, file=plain_name(str(file.relative_to(submitted))))
+
+
+def _odd_name(student: str, folder: Path) -> tuple[str, ...]:
+    """Return a note on a folder whose name had to be written in another way."""
+    return () if folder.name.strip() == student else (f"the folder's name is odd: it is listed as {student}",)
 
 
 def _refuse_links(place: Path, submitted: Path) -> None:
@@ -133,9 +149,9 @@ def _choose(place: Path, lesson: str) -> tuple[Path, tuple[str, ...]]:
     else:
         named = [path for path in candidates if lesson in path.name] or candidates
         chosen = max(named, key=lambda path: (path.lstat().st_mtime, path.name))
-        note = f"{chosen.name} was taken for {lesson}{NOTEBOOK}"
-    others = [path.name for path in candidates if path != chosen]
-    more = f"{chosen.name} counts; also there: {', '.join(others[:5])}" if others else ""
+        note = f"{plain_name(chosen.name)} was taken for {lesson}{NOTEBOOK}"
+    others = [plain_name(path.name) for path in candidates if path != chosen]
+    more = f"{plain_name(chosen.name)} counts; also there: {', '.join(others[:5])}" if others else ""
     return chosen, tuple(text for text in (note, more) if text)
 
 
@@ -148,7 +164,7 @@ def _folders(place: Path) -> list[Path]:
 
 
 def _nothing_found(place: Path) -> str:
-    names = [path.name for path in sorted(place.iterdir()) if not path.name.startswith(".")]
+    names = [plain_name(path.name) for path in sorted(place.iterdir()) if not path.name.startswith(".")]
     if not names:
         return "the folder is empty: nothing was handed in."
     return f"the folder holds no notebook, only {', '.join(names[:5])}. Ask for the {NOTEBOOK} file (unpack archives)."

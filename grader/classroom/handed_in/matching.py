@@ -58,6 +58,7 @@ def match_cells(master: Sequence[MasterCell], learner: Sequence[LearnerCell]) ->
     _claim(matching, master, learner, _is_same_cell)
     _claim(matching, master, learner, lambda cell, other: cell.source.strip() == other.source.strip())
     _claim(matching, master, learner, lambda cell, other: cell.is_answer and defines(other.source, cell.grade_id))
+    _drop_stubs(matching, master, learner)
     _claim_alike(matching, master, learner)
     _note_swapped_ids(matching, master, learner)
     return matching
@@ -87,18 +88,39 @@ def _claim(
     learner: Sequence[LearnerCell],
     is_same: Callable[[MasterCell, LearnerCell], bool],
 ) -> None:
-    """Claim every free cell of the learner's that is the same as a cell of the master; the last of several counts."""
+    """Claim every free cell of the learner's that is the same as a cell of the master; the last written one counts."""
     for index, cell in enumerate(master):
+        free = [at for at in range(len(learner)) if at not in matching.of_learner]
         if cell.is_answer and index in matching.chosen:
-            continue  # another definition of the function is one of the learner's own cells, and runs in its place
-        same = [at for at, other in enumerate(learner) if at not in matching.of_learner and is_same(cell, other)]
+            stub = matching.chosen[index]
+            if is_written(cell, learner[stub]):
+                continue  # another definition of the function is one of the learner's own cells, and runs in its place
+            free = [at for at in free if at < stub]  # which a stub below it would replace
+        same = [at for at in free if is_same(cell, learner[at])]
+        written = [at for at in same if is_written(cell, learner[at])]
+        defining = [at for at in written if cell.is_answer and defines(learner[at].source, cell.grade_id)]
+        if defining:  # a copy that was made into something else is one of the learner's own cells
+            same = [at for at in same if at in defining or at not in written]
         for at in same:
             matching.of_learner[at] = index
-        if same:
-            matching.chosen.setdefault(index, same[-1])
+        if written or (same and index not in matching.chosen):
+            matching.chosen[index] = (defining or written or same)[-1]
         if len(same) > 1 and cell.grade_id:
             what = "the last one counts" if cell.is_answer else "the master's own is run once"
             matching.notes.append(f"{cell.grade_id}: the cell is there {len(same)} times; {what}")
+
+
+def is_written(cell: MasterCell, other: LearnerCell) -> bool:
+    """Return whether a cell holds more than nothing and the exercise's stub."""
+    return other.source.strip() not in ("", cell.source.strip())
+
+
+def _drop_stubs(matching: Matching, master: Sequence[MasterCell], learner: Sequence[LearnerCell]) -> None:
+    """Let no untouched copy of an exercise run below its answer."""
+    stubs = {cell.source.strip(): index for index, cell in enumerate(master) if cell.is_answer and cell.source.strip()}
+    for at, other in enumerate(learner):
+        if at not in matching.of_learner and other.source.strip() in stubs:
+            matching.of_learner[at] = stubs[other.source.strip()]
 
 
 def _claim_alike(matching: Matching, master: Sequence[MasterCell], learner: Sequence[LearnerCell]) -> None:

@@ -24,6 +24,7 @@ from grader.classroom.sandbox.confinement import AUTO
 from .seeds import kernel_environment
 
 LEFT_OUT = "__pycache__"
+SEED_SHOWN = "(the seed)"
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,25 @@ def run_job(job: Job) -> Execution:
         readable=job.readable,
         hidden=job.hidden,
     )
+    execution = without_seed(execution, job.seed)
     return judge_execution(nbformat.reads(job.notebook, as_version=4), execution, job.seed)
+
+
+def without_seed(execution: Execution, seed: int) -> Execution:
+    """Return a run whose outputs do not show the seed, which a classmate could replay."""
+    cells = {
+        index: dataclasses.replace(run, outputs=_without(run.outputs, str(seed)))
+        for index, run in execution.cells.items()
+    }
+    return dataclasses.replace(execution, cells=cells)
+
+
+def _without(value: Any, text: str) -> Any:
+    if isinstance(value, dict):
+        return {_without(key, text): _without(item, text) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, text) for item in value]
+    return str(value).replace(text, SEED_SHOWN) if text in str(value) else value
 
 
 def read_support(folder: Path) -> dict[str, bytes]:

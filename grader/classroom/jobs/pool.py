@@ -16,7 +16,7 @@ from .results import Results
 from .surroundings import local_device
 
 RunJob = Callable[[Job], Execution]
-MakeJob = Callable[[NotebookNode, str], Job]  # of a rebuilt notebook and its lesson
+MakeJob = Callable[[NotebookNode, str, str], Job]  # of a rebuilt notebook, its lesson, and its student
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,9 @@ class _Flights:
         if prepared.notebook is None:
             settled.set_result(Run(Execution(end=NOT_RUN, reason=prepared.submission.unreadable)))
             return settled
-        job = self._runner.settle(self._make_job(prepared.notebook, prepared.submission.lesson))
+        job = self._runner.settle(
+            self._make_job(prepared.notebook, prepared.submission.lesson, prepared.submission.student)
+        )
         key = self._results.key(job)
         if key in self._by_key:
             return self._by_key[key]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from grader.channel import EMIT, OBSERVE_VARIABLE, SEED_VARIABLE
@@ -15,7 +16,8 @@ from grader.classroom.running.fork_client import MAPPED_ALLOCATIONS
 
 SECRET = "secret"  # the file's name
 SECRET_BYTES = 32
-LARGEST_SEED = 2**31
+SEEDS = 16  # of each lesson in a class
+SMALLEST_SEED, LARGEST_SEED = 10**9, 2**31  # of ten digits, by which an output that shows one is recognised
 
 
 def classroom_secret(classroom: Path) -> bytes:
@@ -40,10 +42,25 @@ def classroom_secret(classroom: Path) -> bytes:
     return path.read_text(encoding="ascii").strip().encode()
 
 
-def lesson_seed(secret: bytes, lesson: str) -> int:
-    """Return the seed of a lesson in this class: one for all students and reruns, unknown when answers are written."""
-    digest = hmac.new(secret, lesson.encode(), hashlib.sha256).digest()
-    return int.from_bytes(digest[:8], "big") % LARGEST_SEED
+def submission_seed(secret: bytes, lesson: str, student: str, sources: Sequence[str]) -> int:
+    """Return one of the seeds of a lesson in this class, unknown when answers are written.
+
+    Outputs do not count, so a rerun has the same seed. A classmate's evidence rarely fits, and the judge computes its
+    references a few times for a class.
+
+    Args:
+        secret: The classroom's.
+        lesson: The lesson's name.
+        student: The student's id.
+        sources: The text of the code cells as they run.
+    """
+    chosen = _number(secret, lesson, student, *sources) % SEEDS
+    return SMALLEST_SEED + _number(secret, lesson, str(chosen)) % (LARGEST_SEED - SMALLEST_SEED)
+
+
+def _number(secret: bytes, *parts: str) -> int:
+    digest = hmac.new(secret, json.dumps(parts).encode(), hashlib.sha256).digest()
+    return int.from_bytes(digest[:8], "big")
 
 
 def kernel_environment(base: Mapping[str, str], seed: int) -> dict[str, str]:

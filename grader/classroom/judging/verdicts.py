@@ -47,6 +47,8 @@ def judge_execution(notebook: NotebookNode, execution: Execution, seed: int) -> 
 
 def _judged(check: str, run: CellRun, seed: int) -> tuple[CellRun, list[str]]:
     """Return the run of one check with its verdict, and what the instructor may want to know."""
+    if run.replaced:
+        return _with_verdict(run, _tampered(f"the notebook replaces {', '.join(run.replaced[:3])}")), []
     if len(run.observations) > 1:
         return _with_verdict(run, _tampered(f"{len(run.observations)} observations from one check")), []
     answer = _ask(check, seed, run.observations[0])

@@ -61,7 +61,7 @@ def open_points(row: Row) -> list[Score]:
 def _is_open(row: Row, check: Score) -> bool:
     if check.manual:
         return is_outlived(row, check)
-    return check.verdict in TO_LOOK_AT or check.points is None or check.needs_review
+    return row.status == FAILED or check.verdict in TO_LOOK_AT or check.points is None or check.needs_review
 
 
 def is_outlived(row: Row, check: Score) -> bool:

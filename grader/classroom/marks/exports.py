@@ -10,6 +10,7 @@ from typing import Any
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.row import CORE, FURTHER, MISSING, PASS, Row, Score
 from grader.classroom.base.storage import write_table, write_text
+from grader.classroom.base.tables import as_text
 from grader.classroom.handed_in.roster import CANVAS, Student, read_roster
 from grader.classroom.scoring.comments import three_lines
 
@@ -55,7 +56,8 @@ def write_canvas(path: Path, rows: Sequence[Row], roster: Mapping[str, Student])
     for name in sorted({row.student for row in rows}):
         student = roster.get(name, Student(name, sis_login_id=name))
         ids = [student.canvas_id, student.sis_user_id, student.sis_login_id or student.student, student.section]
-        table.append([student.name or name, *ids, *(_canvas_mark(marks.get((name, lesson))) for lesson in lessons)])
+        person = [as_text(text) for text in (student.name or name, *ids)]
+        table.append([*person, *(_canvas_mark(marks.get((name, lesson))) for lesson in lessons)])
     write_table(path, (*CANVAS, *lessons), table)
     waiting = [row for row in rows if _waits(row)]
     return [f"{row.student} {row.lesson}: {', '.join(_waits(row))}" for row in waiting]

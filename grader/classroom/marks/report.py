@@ -9,6 +9,7 @@ from pathlib import Path
 
 from grader.classroom.base.row import FORMAT, MISSING, Row, read_rows
 from grader.classroom.base.storage import one_line, write_table, write_text
+from grader.classroom.base.tables import as_text
 from grader.classroom.handed_in.roster import read_roster, strangers
 from grader.classroom.jobs.surroundings import versions
 from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
@@ -31,7 +32,6 @@ HEADER = (
     "reason",
 )
 LONGEST_REASON = 700
-FORMULA = ("=", "+", "-", "@")  # prefixes that a spreadsheet reads as a formula
 NOT_HANDED_IN = "not handed in"
 
 
@@ -72,9 +72,7 @@ def _marks_row(row: Row) -> tuple[object, ...]:
     core = (f"{row.points('core'):g}", f"{row.maximum('core'):g}", f"{row.mark_percent:.1f}")
     further = (f"{row.points('further'):g}", f"{row.maximum('further'):g}")
     person = (f"{row.core_penalty:g}", len(open_points(row)))
-    reason = said_of(row)  # it may begin with a file name that a learner chose
-    reason = f"'{reason}" if reason.startswith(FORMULA) else reason
-    return (row.student, row.lesson, *core, *further, *person, row.status, reason)
+    return (as_text(row.student), row.lesson, *core, *further, *person, row.status, as_text(said_of(row)))
 
 
 def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, str], str]) -> list[Row]:

@@ -49,6 +49,13 @@ def failed_row(submission: Submission, checks: Sequence[Check], error: Exception
     return _row(submission, FAILED, reason, scores, 0.0)
 
 
+def kept_if_failed(earlier: Sequence[Row], row: Row) -> Row:
+    """Return the row, or the good one of the same bytes that the grader made before it failed."""
+    good = (old for old in earlier if (old.student, old.lesson, old.digest) == (row.student, row.lesson, row.digest))
+    old = next((old for old in good if row.status == FAILED and old.status in (GRADED, STOPPED)), None)
+    return row if old is None else replace(old, reason=one_line(f"{row.reason}; {old.reason}", LONGEST_REASON))
+
+
 def _row(submission: Submission, status: str, reason: str, checks: list[Score], seconds: float) -> Row:
     names = (submission.student, submission.lesson)
     return Row(*names, status, reason, checks, submission.file, submission.digest, seconds=seconds)

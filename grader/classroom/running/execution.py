@@ -54,6 +54,7 @@ class CellRun:
         observations: What it emitted for a judge, as text; None for what is no text or too large.
         steps: Its measured steps as seen from outside: "grown_bytes", how far the kernel's memory grew in each (None
             where it cannot be read), and "strays", signals that belong to none; None where nothing can be seen.
+        replaced: What its check rests on and the notebook had replaced when it began.
         control: For a check that seems to pass, what it did with the untouched exercise: "state", "observations",
             "text" of its stdout, "result" of its last line.
         verdict: Of a check that is judged outside: "outcome", "code", "expected", "measured", "look_at".
@@ -65,6 +66,7 @@ class CellRun:
     outputs: list[dict[str, Any]]
     observations: list[str | None] = field(default_factory=list)
     steps: dict[str, Any] | None = None
+    replaced: list[str] = field(default_factory=list)
     control: dict[str, Any] | None = None
     verdict: dict[str, Any] | None = None
 

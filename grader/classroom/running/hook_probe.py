@@ -6,6 +6,7 @@ of this project. What it finds costs nothing: a learner may have reasons, and co
 
 from __future__ import annotations
 
+import ast
 import builtins
 import functools
 import hashlib
@@ -41,6 +42,7 @@ TORCH_FUNCTIONS = (
 def foreign_hooks(shell: Any) -> dict[str, str]:
     """Return the hooks that are no library's: where each is set, and a digest of its code."""
     hooks = {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
+    hooks |= dict.fromkeys(_replaced_helpers(shell), "replaced")
     return hooks | {f"file {os.path.relpath(path)}": _file_digest(path) for path in _own_files()}
 
 
@@ -75,26 +77,38 @@ def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
         yield f"builtins.{name}", value
     for name in TORCH_FUNCTIONS:
         yield name, _named(name)
-    yield from _of_modules(shell)
+    yield from _of_modules()
 
 
-def _of_modules(shell: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the functions of this project's modules, and what replaces those of modules next to the notebook."""
+def _of_modules() -> Iterator[tuple[str, Any]]:
+    """Yield the functions of this project's modules."""
     for module_name, module in list(sys.modules.items()):
         if module_name.partition(".")[0] == "grader":
             for name, value in list(vars(module).items()):
                 yield f"{module_name}.{name}", value if isinstance(value, types.FunctionType) else None
-        elif str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
-            yield from _helpers(shell, module_name, module)
 
 
-def _helpers(shell: Any, module_name: str, module: types.ModuleType) -> Iterator[tuple[str, Any]]:
-    """Yield the functions of a module next to the notebook that other code replaces."""
-    for name, value in list(vars(module).items()):
-        for found in (value, shell.user_ns.get(name)):
-            code = getattr(found, "__code__", None)
-            if code is not None and code.co_filename != module.__file__:
-                yield f"helper {module_name}.{name}", found
+def _replaced_helpers(shell: Any) -> Iterator[str]:
+    """Yield the functions of modules next to the notebook that no longer have the code of their file."""
+    for module_name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+            for name, code in _codes_of(str(module.__file__)).items():
+                found = (getattr(module, name, None), shell.user_ns.get(name))
+                if any(callable(one) and getattr(one, "__code__", None) != code for one in found):
+                    yield f"helper {module_name}.{name}"
+
+
+def _codes_of(path: str) -> dict[str, types.CodeType]:
+    """Return the code of the functions of a file; a decorator would put other code in place of it."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        compiled = compile(tree, path, "exec", dont_inherit=True)
+    except (OSError, ValueError, SyntaxError):
+        return {}
+    plain = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}
+    codes = [code for code in compiled.co_consts if isinstance(code, types.CodeType)]
+    return {code.co_name: code for code in codes if code.co_name in plain}
 
 
 def _named(path: str) -> Any:
@@ -122,5 +136,6 @@ def _foreign_digest(function: Any) -> str:
 @functools.cache
 def _libraries() -> tuple[str, ...]:
     paths = [sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")]
+    paths += [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
     grader = getattr(sys.modules.get("grader"), "__file__", None)
     return (*paths, "<frozen", "<string>", *([grader.rpartition("/")[0]] if grader else []))

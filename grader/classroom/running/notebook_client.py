@@ -7,6 +7,7 @@ import contextlib
 import json
 import secrets
 from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from queue import Empty
 from typing import Any
 
@@ -56,6 +57,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         # No tag of a notebook can skip a cell.
         super().__init__(nb, skip_cells_with_tag=secrets.token_hex(), **SETTINGS, **settings)
         self.on_cell_executed = self._keep_reply
+        self.fault = ""  # of the messages of a kernel that is given up
         self.reply: dict[str, Any] = {}
         self.reply_header: dict[str, Any] = {}
         self.observations: list[str | None] = []
@@ -68,6 +70,8 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
 
     def process_message(self, msg: dict[str, Any], cell: NotebookNode, cell_index: int) -> NotebookNode | None:
         """Take an observation, drop an output beyond the caps; handle the others as nbclient does."""
+        if msg["msg_type"] in OUTPUT_MESSAGES and not _is_output(msg["msg_type"], msg["content"]):
+            return None
         if msg["msg_type"] in OUTPUT_MESSAGES and MEDIA_TYPE in (msg["content"].get("data") or ()):
             if self.is_observed:
                 self._keep_observation(msg["content"]["data"][MEDIA_TYPE])
@@ -76,7 +80,10 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             output_bytes = len(json.dumps(msg["content"], default=str))
             if not self._has_room(msg["msg_type"], output_bytes):
                 return None
-        return super().process_message(msg, cell, cell_index)
+        try:
+            return super().process_message(msg, cell, cell_index)
+        except (KeyError, TypeError, ValueError, AttributeError):  # a message that no kernel sends
+            return None
 
     def _has_room(self, kind: str, output_bytes: int) -> bool:
         """Count an output, and say whether it is kept. What learners print takes no room from checks and their results.
@@ -131,7 +138,7 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         receive = channel.get_msg
 
         async def receive_and_count(*arguments: Any, **settings: Any) -> Any:
-            message = await receive(*arguments, **settings)
+            message = await _well_formed(receive, arguments, settings)
             kind = message["msg_type"]
             ends = kind == "execute_reply" or message["content"].get("execution_state") == "idle"
             request = str(message["parent_header"].get("msg_id"))
@@ -160,6 +167,9 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
             return DIED
         except CellTimeoutError:
             return STUCK
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self.fault = f"its messages could not be read ({type(error).__name__})"
+            return DIED
         if self.reply.get(TIMED_OUT):
             return TIMEOUT
         if self.reply.get("status") != "ok":
@@ -177,6 +187,42 @@ class CappedClient(NotebookClient):  # type: ignore[misc]  # nbclient has no typ
         finally:
             self.is_own = False
             self.nb.cells.pop()
+
+
+async def _well_formed(
+    receive: Callable[..., Awaitable[Any]], arguments: Sequence[Any], settings: Mapping[str, Any]
+) -> Any:
+    """Return the next message that a kernel could have sent; the learner's code may send any other one in its name."""
+    while True:
+        try:
+            message = await receive(*arguments, **settings)
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError):  # no message of the protocol at all
+            continue
+        parts = [message.get(name) for name in ("header", "parent_header", "content")]
+        is_reply = message.get("msg_type") == "execute_reply"
+        if all(isinstance(part, dict) for part in parts) and isinstance(message.get("msg_type"), str):
+            if not is_reply or message["content"].get("status") in ("ok", "error", "aborted"):
+                return message
+
+
+def _is_output(kind: str, content: dict[str, Any]) -> bool:
+    """Return whether the content of a message is an output that a notebook can hold."""
+    if kind == "stream":
+        return content.get("name") in ("stdout", "stderr") and isinstance(content.get("text"), str)
+    if kind == "error":
+        lines = content.get("traceback")
+        texts = [content.get("ename"), content.get("evalue"), *(lines if isinstance(lines, list) else [None])]
+        return all(isinstance(text, str) for text in texts)
+    data, metadata, transient = (content.get(name, {}) for name in ("data", "metadata", "transient"))
+    is_plain = all(isinstance(part, dict) for part in (data, metadata, transient or {}))
+    return is_plain and all(isinstance(value, str) or "json" in kind for kind, value in data.items())
+
+
+def plain_outputs(cell: NotebookNode) -> list[dict[str, Any]]:
+    """Return the outputs of a cell as plain data that can be written: no half of a character."""
+    text = json.dumps(cell.outputs, ensure_ascii=False, default=str)
+    outputs: list[dict[str, Any]] = json.loads(text.encode("utf-8", "replace"))
+    return outputs
 
 
 async def _hears_kernel(client: Any) -> None:

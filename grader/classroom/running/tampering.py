@@ -1,7 +1,8 @@
 """Test whether the checks in a kernel can still be trusted.
 
-The canary comes back from any kernel that runs what it is sent. The control hands a check the untouched exercise, where
-it must not pass. Both catch common tricks; only what is judged outside is sound.
+The canary comes back from any kernel that runs what it is sent; before a judged check, it also says whether the check
+is the course's own. The control hands a check the untouched exercise, where it must not pass. All catch common
+tricks; only what is judged outside is sound.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import hashlib
 import json
 import secrets
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +22,17 @@ from .notebook_client import CappedClient, printed_text
 
 LONGEST_TEXT = 1000
 HELPER, FILE = "helper ", "file "  # prefixes of the probe's places in modules and files next to the notebook
-DISPLAY = "the shell's display of results"
-PROBE = Path(__file__).with_name("hook_probe.py").read_text(encoding="utf-8")
+TRUSTED = ("transformers of cells", "the shell's ")  # how the places begin that decide what a cell of asserts runs
+HOOKS = Path(__file__).with_name("hook_probe.py").read_text(encoding="utf-8")
+IDENTITIES = Path(__file__).with_name("identity_probe.py").read_text(encoding="utf-8")
 # In one namespace of their own, so that they leave no name in the learner's.
 RUN_PROBE = """\
-exec({code!r}, {{"__name__": "hook_probe", "said": {token!r}}})"""
+exec({code!r}, {{"__name__": "probe", "said": {token!r}, **{values!r}}})"""
 TELL = """
 import json
 from IPython import get_ipython
-print(said + json.dumps(foreign_hooks(get_ipython())))
+shell = get_ipython()
+print(said + json.dumps({expression}))
 """
 BIND = """
 import random, sys
@@ -41,7 +45,7 @@ for name in names:
     space.pop(name, None)
 scratch = dict(space)
 try:
-    exec(compile(stub, "<stub>", "exec"), scratch)
+    exec(compile(stub, shell.compile.get_code_name(stub, stub, 0), "exec"), scratch)  # named as any cell
 except Exception:
     pass
 space.update({name: scratch[name] for name in names if name in scratch})
@@ -75,41 +79,83 @@ async def canary_returns(client: CappedClient) -> bool:
 
 async def probe_hooks(client: CappedClient) -> dict[str, str]:
     """Return the code between a cell and its result that comes from no library; {} if the kernel gives no answer."""
-    token = secrets.token_hex()
-    _, cell = await client.run_source(RUN_PROBE.format(code=PROBE + TELL, token=token))
-    said = printed_text(cell).partition(token)[2]
-    try:
-        found = json.loads(said)
-    except ValueError:
-        return {}
+    found = await _probe(client, HOOKS, "foreign_hooks(shell)")
     return {str(place): str(digest) for place, digest in found.items()} if isinstance(found, dict) else {}
 
 
-def hook_notes(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """Return what the instructor may want to know of hooks that changed while the notebook ran."""
+async def probe_originals(client: CappedClient, homes: Mapping[str, str]) -> dict[str, str]:
+    """Import the checks of a notebook, and return the identities of what they consist of, by module.
+
+    Args:
+        client: The client of a kernel that has run no code of a learner's.
+        homes: For each judged check, its module.
+    """
+    found = await _probe(client, IDENTITIES, "import_checks(homes) or identities()", homes=dict(homes))
+    return {str(module): str(digest) for module, digest in found.items()} if isinstance(found, dict) else {}
+
+
+async def replaced_originals(
+    client: CappedClient, before: Mapping[str, str], check: str, home: str
+) -> list[str] | None:
+    """Return what a judged check consists of and the notebook replaced; None if the kernel gives no answer.
+
+    Args:
+        client: The client of the kernel.
+        before: What `probe_originals` returned.
+        check: The check's name.
+        home: Its module.
+    """
+    expression = "[foreign_checks(homes, shell.user_ns), identities(names)]"
+    found = await _probe(client, IDENTITIES, expression, homes={check: home}, names=[*before])
+    if not (isinstance(found, list) and len(found) == 2 and isinstance(found[1], dict)):
+        return None
+    return [*map(str, found[0]), *(module for module, digest in before.items() if found[1].get(module) != digest)]
+
+
+async def _probe(client: CappedClient, code: str, expression: str, **values: object) -> Any:
+    """Return what an expression after the code of a probe gives in the kernel; None if it gives no answer."""
+    token = secrets.token_hex()
+    code += TELL.format(expression=expression)
+    _, cell = await client.run_source(RUN_PROBE.format(code=code, token=token, values=values))
+    try:
+        return json.loads(printed_text(cell).partition(token)[2])
+    except ValueError:
+        return None
+
+
+def changed_hooks(before: Mapping[str, str], after: Mapping[str, str]) -> set[str]:
+    """Return the hooks that changed while the notebook ran."""
     places = [place for place in before.keys() | after.keys() if not place.startswith((HELPER, FILE))]
-    changed = sorted(place for place in places if before.get(place) != after.get(place))
+    return {place for place in places if before.get(place) != after.get(place)}
+
+
+def hook_notes(places: Iterable[str]) -> list[str]:
+    """Return what the instructor may want to know of hooks that changed while the notebook ran."""
+    changed = sorted(places)
     if not changed:
         return []
     more = f" and {len(changed) - 3} more" if len(changed) > 3 else ""
     return [f"the notebook changes {', '.join(changed[:3])}{more}"[:LONGEST_TEXT]]
 
 
-def replaced_evidence(before: dict[str, str], after: dict[str, str], folder: str) -> list[str]:
+def support_digests(folder: Path) -> dict[str, str]:
+    """Return the digests of the modules next to the notebook, before any code can change them."""
+    paths = [path for path in folder.rglob("*.py") if path.is_file() and not path.is_symlink()]
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def replaced_evidence(before: Mapping[str, str], after: Mapping[str, str], support: Mapping[str, str]) -> list[str]:
     """Return what checks in the kernel rest on and the notebook replaced: they are no evidence then.
 
     Args:
         before: What `probe_hooks` returned before the first cell.
         after: The same after the last one.
-        folder: The lesson's files as they were handed to the kernel.
+        support: What `support_digests` returned; no other file is looked at, whatever the kernel names.
     """
     changed = [at for at in sorted(after) if before.get(at) != after[at]]
-    replaced = [at.removeprefix(HELPER) for at in changed if at.startswith(HELPER) or at == DISPLAY]
-    for at in changed:
-        path = Path(folder, at.removeprefix(FILE))
-        if at.startswith(FILE) and path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() != after[at]:
-            replaced.append(at.removeprefix(FILE))
-    return replaced
+    replaced = [at.removeprefix(HELPER) for at in changed if at.startswith((HELPER, *TRUSTED))]
+    files = [at.removeprefix(FILE) for at in changed if at.startswith(FILE)]
+    return replaced + [name for name in files if support.get(name, after[FILE + name]) != after[FILE + name]]
 
 
 def names_defined(stub: str) -> list[str]:
@@ -167,6 +213,7 @@ def stub_call(source: str, exercise: str, stub: str) -> str | None:
         return None
     builtins = "__import__('builtins')"
     names = f"{{**{builtins}.globals(), {exercise!r}: None}}"
-    run = f"{builtins}.exec({builtins}.compile({stub!r}, '<stub>', 'exec'), names)"
+    name = f"__import__('IPython').get_ipython().compile.get_code_name({stub!r}, {stub!r}, 0)"  # as any cell
+    run = f"{builtins}.exec({builtins}.compile({stub!r}, {name}, 'exec'), names)"
     call.args[0] = ast.parse(f"(lambda names: ({run}, names[{exercise!r}])[1])({names})", mode="eval").body
     return ast.unparse(call)

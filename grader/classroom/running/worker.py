@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 # jsonschema compiles a grammar of web addresses when it finds this package: two seconds that no notebook needs.
@@ -23,23 +24,39 @@ from nbformat.notebooknode import NotebookNode  # noqa: E402
 
 from grader.channel import KERNEL, STEPS_VARIABLE  # noqa: E402
 from grader.classroom.handed_in.alignment import STUB  # noqa: E402
-from grader.classroom.lesson.master import checks_of, needs_loopback  # noqa: E402
+from grader.classroom.lesson.master import checks_of, judged_check, needs_loopback  # noqa: E402
+from grader.registry import HOME_OF  # noqa: E402
 
 from .execution import CHANGED, DIED, FINISHED, OK, STUCK, TIMEOUT  # noqa: E402
-from .notebook_client import CappedClient  # noqa: E402
+from .notebook_client import CappedClient, plain_outputs  # noqa: E402
 from .step_signals import StepSignals  # noqa: E402
-from .tampering import canary_returns, hook_notes, probe_hooks, replaced_evidence, run_control  # noqa: E402
+from .tampering import (  # noqa: E402
+    canary_returns,
+    changed_hooks,
+    hook_notes,
+    probe_hooks,
+    probe_originals,
+    replaced_evidence,
+    replaced_originals,
+    run_control,
+    support_digests,
+)
 from .worker_memory import bound_memory, free_memory  # noqa: E402
 
 LATE_DEATH_SECONDS = 0.05  # a killed parent takes its kernel with it after the cell has answered
 MOST_DEATHS = 3  # of kernels, before the rest of a notebook is given up
-# `quit()` ends a learner's session; in grading it must not end the kernel before the checks. The kernel introduces
-# itself to who watches its steps, as long as no code of the learner's has run.
+# `quit()` ends a learner's session; in grading it must not end the kernel before the checks. Nobody answers `input()`.
+# The kernel introduces itself to who watches its steps, and reads its settings, before any code of the learner's runs.
 PREAMBLE = f"""\
 get_ipython().ask_exit = lambda: None
+get_ipython().kernel.raw_input = lambda prompt="": print(prompt) or ""
 (lambda os: "{STEPS_VARIABLE}" in os.environ and os.write(
     int(os.environ["{STEPS_VARIABLE}"]), {KERNEL!r}
 ))(__import__("os"))
+try:
+    __import__("grader.channel").channel.settle_kernel()
+except ImportError:
+    pass
 """
 Emit = Callable[[dict[str, Any]], None]
 
@@ -56,6 +73,9 @@ class NotebookRun:
         self.deadline = 0.0
         self.signals = StepSignals.open()
         self.hooks: dict[str, str] = {}
+        self.changed: set[str] = set()  # hooks, at any time that they were looked at
+        self.originals: dict[str, str] = {}
+        self.support = support_digests(Path(self.folder))
         self.requests: dict[int, str] = {}  # of graded cells, by their place
         self.client = CappedClient(
             nbformat.reads(job["notebook"], as_version=4),
@@ -65,6 +85,7 @@ class NotebookRun:
         )
         cells = self.client.nb.cells
         stubs = {_grade_id(cell): cell.metadata.get(STUB, "") for cell in cells}
+        self.homes = {name: HOME_OF[name] for cell in cells if (name := judged_check(cell))}
         self.controls = {check.name: (check, stubs.get(check.exercise, "")) for check in checks_of(self.client.nb)}
 
     def seconds_left(self, cell: NotebookNode) -> int:
@@ -85,10 +106,12 @@ class NotebookRun:
             if self.signals is not None:
                 self.signals.take()
             if end == FINISHED:
-                await self._compare_hooks()
+                self.emit({"replaced": await self._compare_hooks()})
             else:
                 with contextlib.suppress(Exception):
                     await self.client.km.shutdown_kernel(now=True)
+        for note in hook_notes(self.changed):
+            self.emit({"note": note})
         self.emit({"doubled": [at for at, request in self.requests.items() if self.client.was_answered_twice(request)]})
         self.emit({"end": end, "reason": reason, "peak_bytes": self.signals.most_bytes if self.signals else None})
 
@@ -100,13 +123,14 @@ class NotebookRun:
         if self.signals is not None:
             self.signals.end_introduction()
         bound_memory()
+        self.originals = await probe_originals(self.client, self.homes)
         self.hooks = await probe_hooks(self.client)
 
-    async def _compare_hooks(self) -> None:
+    async def _compare_hooks(self) -> list[str]:
+        """Return what checks in the kernel rest on and the notebook has replaced by now."""
         after = await probe_hooks(self.client)
-        for note in hook_notes(self.hooks, after):
-            self.emit({"note": note})
-        self.emit({"replaced": replaced_evidence(self.hooks, after, self.folder)})
+        self.changed |= changed_hooks(self.hooks, after)
+        return replaced_evidence(self.hooks, after, self.support)
 
     async def _run_cells(self) -> tuple[str, str]:
         """Run every cell; return how that ended, and the deaths on the way."""
@@ -122,7 +146,7 @@ class NotebookRun:
             if state == STUCK:
                 deaths.append(f"{_place(cell)} took longer than {self.cell_seconds} s and could not be interrupted")
             elif state == DIED:
-                reason = getattr(self.client.km.provisioner, "end_reason", "")
+                reason = getattr(self.client.km.provisioner, "end_reason", "") or self.client.fault
                 deaths.append(f"the kernel died in {_place(cell)}" + (f": {reason}" if reason else ""))
             elif state == OK and not _is_graded(cell):
                 good.append(cell)
@@ -133,14 +157,16 @@ class NotebookRun:
     async def _run_one(self, cell: NotebookNode, index: int) -> str:
         """Run one cell, emit what it did, and return the state of the kernel after it."""
         started = time.monotonic()
-        is_canary_back = not _is_graded(cell) or await canary_returns(self.client)
+        replaced = await self._replaced_before(cell) if _is_graded(cell) else []
+        is_canary_back = replaced is not None
         if self.signals is not None:
             self.signals.take()
         self.client.is_observed = _is_graded(cell)
         state = await self.client.run_cell(cell, index)
         report: dict[str, Any] = {"index": index, "seconds": round(time.monotonic() - started, 3)}
-        report["outputs"] = json.loads(json.dumps(cell.outputs))
+        report["outputs"] = plain_outputs(cell)
         if _is_graded(cell):
+            report["replaced"] = replaced or []
             report["observations"] = list(self.client.observations)
             report["steps"] = self.signals.take() if self.signals is not None else None
             self.requests[index] = self.client.request
@@ -151,6 +177,13 @@ class NotebookRun:
         report["state"] = CHANGED if state == OK and not is_canary_back else TIMEOUT if state == STUCK else state
         self.emit({"cell": report})
         return after if after in (STUCK, DIED) else state
+
+    async def _replaced_before(self, cell: NotebookNode) -> list[str] | None:
+        """Return what a check rests on and the notebook replaced before it; None if the kernel gives no answer."""
+        name = judged_check(cell)
+        if name is not None:
+            return await replaced_originals(self.client, self.originals, name, self.homes[name])
+        return await self._compare_hooks() if await canary_returns(self.client) else None
 
     async def _control(self, cell: NotebookNode) -> dict[str, Any] | None:
         """Ask a check that seems to pass about the untouched exercise."""

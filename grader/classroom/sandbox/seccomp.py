@@ -31,6 +31,11 @@ NOT_KEPT_APART = {
     "io_uring_setup": 425,
     "kexec_load": 246,
     "open_by_handle_at": 304,
+    # Memory that no process has mapped, so that nobody sees it.
+    "memfd_create": 319,
+    "memfd_secret": 447,
+    "shmget": 29,
+    "msgget": 68,
 }
 # What reaches other processes, or leaves the group of processes that is killed at the end.
 OF_OTHERS = {

@@ -22,7 +22,7 @@ WATCH_SECONDS = 0.5
 COUNT_SECONDS = 0.1  # processes can double many times in half a second
 NICENESS = 5  # what watches over a kernel, or talks to it, comes before it
 LOOK_SECONDS = 0.2
-FORKED_ONLY = 0x40  # of a process's flags: it has not become another program since it was forked
+UNLINKED = (b"/dev/zero (deleted)", b"/memfd:", b"/SYSV")  # what Linux calls memory that processes share
 MOST_OPEN_FILES = 4096
 TOO_MUCH_MEMORY, TOO_MANY_PROCESSES, TOO_LARGE_FILES = (
     121,
@@ -86,13 +86,11 @@ def watch(
     death = os.pidfd_open(process)
     waiting.register(death, select.POLLIN)
     looked = time.monotonic()
-    shared_bytes = 0
     while True:
         events = dict(waiting.poll(COUNT_SECONDS * 1000))
         if ready in events:
             waiting.unregister(ready)
             if os.read(ready, 1):
-                shared_bytes = _apparent_bytes(process, 0)  # most of it is the server's
                 when_ready()
         if death in events:
             return _exit_code(process)
@@ -102,7 +100,7 @@ def watch(
             return TOO_MANY_PROCESSES
         if time.monotonic() - looked >= WATCH_SECONDS:
             looked = time.monotonic()
-            excess = _excess(found, bounds, scratch, shared_bytes)
+            excess = _excess(found, bounds, scratch)
             if excess:
                 return excess
 
@@ -122,23 +120,23 @@ def _exit_code(process: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _excess(members: list[int], bounds: Bounds, scratch: str, shared_bytes: int) -> int:
+def _excess(members: list[int], bounds: Bounds, scratch: str) -> int:
     if sum(_threads(member) for member in members) > bounds.processes:
         return TOO_MANY_PROCESSES
-    if _hold_more(members, bounds.memory_bytes, shared_bytes):
+    if _hold_more(members, bounds.memory_bytes - _shared_bytes(members)):
         return TOO_MUCH_MEMORY
     if scratch and _folder_bytes(scratch) > bounds.scratch_bytes:
         return TOO_LARGE_FILES
     return 0
 
 
-def _hold_more(members: list[int], most_bytes: int, shared_bytes: int) -> bool:
-    """Return whether processes hold more memory together.
+def _hold_more(members: list[int], most_bytes: int) -> bool:
+    """Return whether processes hold more memory together, each of its own or copied from the process that forked it.
 
     A quick look counts what forks share once for each of them. Only where that is too much, the shares of the largest
     are read, which takes Linux long, and the rest is taken to be like them.
     """
-    apparent = {member: _apparent_bytes(member, shared_bytes) for member in members}
+    apparent = {member: _apparent_bytes(member) for member in members}
     if sum(apparent.values()) <= most_bytes:
         return False
     began, held, seen = time.monotonic(), 0, 0
@@ -175,14 +173,27 @@ def _threads(process: int) -> int:
         return 0
 
 
-def _apparent_bytes(process: int, shared_bytes: int) -> int:
-    """Return the memory that a process has touched, less what one that only forked shares with the server."""
+def _shared_bytes(members: Iterable[int]) -> int:
+    """Return the memory that processes have mapped as shared, each piece once, whether they still look at it or not."""
+    sizes: dict[bytes, int] = {}
+    for member in members:
+        with contextlib.suppress(OSError), open(f"/proc/{member}/maps", "rb") as file:
+            for line in file:
+                if any(name in line for name in UNLINKED):
+                    places, _, offset, _, inode = line.split(maxsplit=5)[:5]
+                    first, _, end = places.partition(b"-")
+                    size = int(offset, 16) + int(end, 16) - int(first, 16)
+                    sizes[inode] = max(size, sizes.get(inode, 0))
+    return sum(sizes.values())
+
+
+def _apparent_bytes(process: int) -> int:
+    """Return the memory that a process has touched, less files and what is mapped as shared."""
     try:
         resident, files = map(int, Path(f"/proc/{process}/statm").read_text().split()[1:3])
-        flags = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[6])
     except (OSError, IndexError, ValueError):
         return 0
-    return max(0, (resident - files) * _PAGE - (shared_bytes if flags & FORKED_ONLY else 0))
+    return max(0, (resident - files) * _PAGE)
 
 
 def _held_bytes(process: int) -> int:
@@ -193,8 +204,8 @@ def _held_bytes(process: int) -> int:
     except FileNotFoundError:
         return 0
     except (OSError, ValueError, IndexError):  # one that hides itself counts in full
-        return _apparent_bytes(process, 0)
-    return 1024 * (shares.get("Pss_Anon", 0) + shares.get("Pss_Shmem", 0))
+        return _apparent_bytes(process)
+    return 1024 * shares.get("Pss_Anon", 0)
 
 
 def _status_bytes(process: str, name: str) -> int:

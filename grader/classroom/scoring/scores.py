@@ -138,8 +138,8 @@ def _fault_of_evidence(check: Check, run: CellRun, execution: Execution, points:
     least, most = check.results
     if not check.announces_pass and not least <= results <= most:
         return f"the cell shows {results} results, where its text shows {least if results < least else most}"
-    if execution.replaced:
-        return f"the notebook replaces {', '.join(execution.replaced[:3])}"
+    if replaced := [*run.replaced, *execution.replaced]:
+        return f"the notebook replaces {', '.join(dict.fromkeys(replaced[:3]))}"
     if run.control is not None and run.control["state"] in (DIED, STUCK, TIMEOUT):
         return "the kernel did not answer after the check"
     return "the check passes on the untouched exercise as well" if _control_earns(check, run, points) else ""

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from grader.device import lesson_device
-from grader.lessons.gradient_accumulation.forms import forms_cases
+from grader.lessons.gradient_accumulation.forms import form_peak_case, forms_cases
 from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, stream_cases, updates_cases
 from grader.lessons.gradient_accumulation.micro_batch_size import FitCase, fit_cases
 from grader.lessons.gradient_accumulation.peak import peak_cases
@@ -18,6 +18,7 @@ from grader.lessons.gradient_accumulation.tokens import token_budget_case, token
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
+from grader.observing.form_peaks import claim_form_peak
 from grader.observing.library_calls import record_library_calls
 from grader.observing.recording import TrainingRecord, flat_gradient, record_training
 from grader.observing.refused_meters import refuse_meters
@@ -25,7 +26,7 @@ from grader.observing.running import make_check
 from grader.testbed.regressions import MicroBatch
 
 LOOP_PARAMETERS = ("model", "loss_function", "optimizer", "micro_batches", "k")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "k", "learning_rate")
+FORM_PARAMETERS = ("model", "dataset", "rows", "k", "learning_rate")
 
 
 @make_check("predict_peak_bytes", ("parameter_bytes", "state_bytes", "activation_bytes", "k"))
@@ -105,16 +106,16 @@ def check_token_peak(accumulate_token_gradients: Callable[..., Any], seed: int) 
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
-@make_check("train_two_forms", FORMS_PARAMETERS)
-def check_accelerate_form(train_two_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_two_forms, seed, watched=0)
+@make_check("accumulate_with_accelerate", FORM_PARAMETERS)
+def check_accumulation_accelerate(accumulate_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with Accelerate, and measure the peak of a larger run."""
+    return _observe_form(accumulate_with_accelerate, seed)
 
 
-@make_check("train_two_forms", FORMS_PARAMETERS)
-def check_trainer_form(train_two_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_two_forms, seed, watched=1)
+@make_check("accumulate_with_trainer", FORM_PARAMETERS)
+def check_accumulation_trainer(accumulate_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with the Trainer, and measure the peak of a larger run."""
+    return _observe_form(accumulate_with_trainer, seed)
 
 
 @make_check("largest_micro_batch", ("forecast_peak", "batch", "budget_bytes"))
@@ -147,15 +148,20 @@ def _guarded_forecast(case: FitCase) -> Callable[[int], int]:
     return forecast_peak
 
 
-def _observe_forms(train_two_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     records, calls = [], []
     for case in forms_cases(seed):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        with record_training(models[watched]) as record, record_library_calls(record) as called:
-            train_two_forms(*models, case.make_dataset(), case.rows, case.k, LEARNING_RATE)
+        model = case.make_model().to(lesson_device())
+        with record_training(model) as record, record_library_calls(record) as called:
+            train(model, case.make_dataset(), case.rows, case.k, LEARNING_RATE)
         records.append(record)
         calls.append(called)
-    return _observation(records, calls=calls)
+    large = form_peak_case(seed)
+    dataset = large.make_dataset()
+    claim = claim_form_peak(
+        lambda model: train(model, dataset, large.rows, large.k, LEARNING_RATE), large.make_model().to(lesson_device())
+    )
+    return _observation(records, calls=calls, claims=[claim])
 
 
 def _observation(records: list[TrainingRecord], **facts: object) -> Observation:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grader.testbed.pair_runs import make_run_dataset, make_run_model
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FormsCase:
-    """Sentence pairs for one epoch, in their order, in micro-batches of `rows`, `k` of them for an update."""
+    """Sentence pairs for one epoch, in their order, in micro-batches of `rows`, `k` of them for an update.
+
+    The last micro-batch has fewer rows where `rows` does not divide `pairs`.
+    """
 
     pairs: int
     rows: int
@@ -25,7 +29,7 @@ class FormsCase:
     @property
     def micro_batches(self) -> int:
         """Micro-batches of the epoch."""
-        return self.pairs // self.rows
+        return math.ceil(self.pairs / self.rows)
 
     def make_model(self) -> BertForSequenceClassification:
         """Build a one-layer BERT classifier, without dropout."""
@@ -35,13 +39,23 @@ class FormsCase:
         """Write and tokenize the pairs."""
         return make_run_dataset(self.pairs, self.seed)
 
+    def make_whole_batches(self) -> list[dict[str, Any]]:
+        """Return the rows of each update as one batch: the run without accumulation."""
+        dataset, size = self.make_dataset(), self.k * self.rows
+        return [dataset[start : start + size] for start in range(0, self.pairs, size)]
+
 
 def forms_cases(seed: int) -> tuple[FormsCase, ...]:
-    """Three settings: a last group of half the size, one of a single micro-batch, and full groups only."""
+    """Three settings: a last group of half the size, a last group of one short micro-batch, and full groups only."""
     draw = random.Random(seed)
-    rows, k = draw.choice((2, 3, 5)), draw.choice((3, 5))
+    rows, k = draw.choice((3, 5)), draw.choice((3, 5))
     return (
         FormsCase(40, 4, 4, seed),
-        FormsCase(rows * (2 * k + 1), rows, k, seed + 1),
+        FormsCase(rows * 2 * k + draw.randrange(1, rows), rows, k, seed + 1),
         FormsCase(12, 2, 3, seed + 2),
     )
+
+
+def form_peak_case(seed: int) -> FormsCase:
+    """Two updates of 128 pairs, in 4 micro-batches each: most of their memory is activations."""
+    return FormsCase(256, 32, 4, seed + 3)

@@ -22,7 +22,7 @@ from grader.observing.running import make_check
 from grader.observing.truths import require_truths
 
 RUN_PARAMETERS = ("model", "dataset", "rows", "learning_rate")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate", "epochs")
+FORM_PARAMETERS = (*RUN_PARAMETERS, "epochs")
 
 
 @make_check("breaking_defaults", ("updates", "largest_gradient_norm"))
@@ -61,16 +61,16 @@ def check_repaired_loop(train_repaired: Callable[..., Any], seed: int) -> Observ
     return Observation({"settings": settings}, tensors)
 
 
-@make_check("train_with_libraries", FORMS_PARAMETERS)
-def check_accelerate_run(train_with_libraries: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_with_libraries, seed, watched=0)
+@make_check("train_with_accelerate", FORM_PARAMETERS)
+def check_accelerate_run(train_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train two small models and record how Accelerate is used."""
+    return _observe_form(train_with_accelerate, seed)
 
 
-@make_check("train_with_libraries", FORMS_PARAMETERS)
-def check_trainer_run(train_with_libraries: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_with_libraries, seed, watched=1)
+@make_check("train_with_trainer", FORM_PARAMETERS)
+def check_trainer_run(train_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train two small models and record how the Trainer is used."""
+    return _observe_form(train_with_trainer, seed)
 
 
 @make_check("relative_distance", ("model", "reference", "start"))
@@ -86,14 +86,14 @@ def check_relative_distance(relative_distance: Callable[..., Any], seed: int) ->
     )
 
 
-def _observe_forms(train_with_libraries: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     settings: list[dict[str, Any]] = []
     calls: list[Calls] = []
     tensors: dict[str, Tensor] = {}
     for index, case in enumerate(forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        with record_training(models[watched]) as record, record_library_calls(record) as called:
-            train_with_libraries(*models, case.make_dataset(), case.rows, case.learning_rate, case.epochs)
+        model = case.make_model().to(lesson_device())
+        with record_training(model) as record, record_library_calls(record) as called:
+            train(model, case.make_dataset(), case.rows, case.learning_rate, case.epochs)
         settings.append(record.facts())
         calls.append(called)
         tensors |= record.tensors(str(index))

@@ -21,7 +21,7 @@ from grader.classroom.commands import folder
 from grader.classroom.commands.folder import make_classroom
 from grader.classroom.commands.grading import grade_class
 from grader.classroom.gradebook import course as gradebook
-from grader.classroom.jobs.seeds import classroom_secret, kernel_environment, lesson_seed
+from grader.classroom.jobs.seeds import SEEDS, classroom_secret, kernel_environment, submission_seed
 from grader.classroom.lesson.master import master_path
 from grader.classroom.marks import report
 
@@ -202,10 +202,18 @@ def test_package_without_the_repository_names_the_remedy(tmp_path: Path, monkeyp
         make_classroom(tmp_path / "room", [])
 
 
-def test_seed_is_the_classrooms_own_and_the_same_for_a_lesson(tmp_path: Path) -> None:
+def test_seed_is_one_of_sixteen_chosen_by_the_secret_the_lesson_the_student_and_the_sources(tmp_path: Path) -> None:
     secret = classroom_secret(tmp_path)
-    assert lesson_seed(secret, LESSON) == lesson_seed(secret, LESSON) != lesson_seed(secret, OTHER)
-    assert 0 <= lesson_seed(secret, LESSON) < 2**31
+    seeds = {
+        lesson: {submission_seed(secret, lesson, f"student {number}", ["x = 1"]) for number in range(400)}
+        for lesson in (LESSON, OTHER)
+    }
+    assert [len(found) for found in seeds.values()] == [SEEDS, SEEDS]
+    assert not seeds[LESSON] & seeds[OTHER]
+    assert all(len(str(seed)) == 10 and seed < 2**31 for found in seeds.values() for seed in found)
+    assert submission_seed(secret, LESSON, "ada", ["x = 1"]) == submission_seed(secret, LESSON, "ada", ["x = 1"])
+    assert len({submission_seed(secret, LESSON, "ada", [f"x = {number}"]) for number in range(400)}) == SEEDS
+    assert len({submission_seed(bytes([number]), LESSON, "ada", []) for number in range(99)}) == 99
     (tmp_path / "secret").write_text("")
     with pytest.raises(ClassroomError, match="whole secret"):
         classroom_secret(tmp_path)

@@ -90,6 +90,39 @@ def test_answer_below_an_untouched_stub_still_runs_after_it() -> None:
     assert found.index("def double(n):\n    return n + n") == found.index(cell_of(STUB, "double").source) + 1
 
 
+STUB_TEXT = cell_of(STUB, "double").source
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        code(STUB_TEXT, "double", is_answer=True),
+        code(STUB_TEXT),
+        code("", "double", is_answer=True),
+        code("  \n", "double", is_answer=True),
+        code("x = 2", "double", is_answer=True),
+    ],
+    ids=["copy", "copy without metadata", "empty", "blank", "another use of the cell"],
+)
+@pytest.mark.parametrize("keeps_metadata", [True, False])
+def test_copy_below_the_answer_that_is_no_answer_does_not_replace_it(below: NotebookNode, keeps_metadata: bool) -> None:
+    submission = copy.deepcopy(SOLVED)
+    own = cell_of(submission, "double")
+    text = own.source
+    if not keeps_metadata:
+        own.metadata, own.source = nbformat.from_dict({}), text.partition("\n")[2]
+    submission.cells.insert(submission.cells.index(own) + 1, below)
+    found = sources(rebuilt(submission))
+    assert own.source in found
+    assert STUB_TEXT not in found[found.index(own.source) :]
+
+
+def test_stub_below_an_answer_in_another_exercises_cell_does_not_replace_it() -> None:
+    submission = answer(SOLVED, "double", "def double(n):\n    return 2 * n\ndef triple(n):\n    return 3 * n")
+    submission = answer(submission, "triple", cell_of(STUB, "triple").source)
+    assert cell_of(STUB, "triple").source not in sources(rebuilt(submission))
+
+
 def test_missing_answer_leaves_the_stub_and_is_noted() -> None:
     alignment = rebuilt(without(SOLVED, "triple"))
     assert alignment.missing == ("triple",)

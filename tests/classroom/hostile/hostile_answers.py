@@ -62,7 +62,8 @@ def find(forecast_peak, batch, budget_bytes):
 @case("", NOT_FOUND, verdicts={1: "fail"})
 def both_answers_about_local_sgd_are_read_from_the_memory(room: Room) -> NotebookNode:
     walk = """\
-import gc, os, sys
+import gc, sys
+from grader.channel import kernel_settings
 from grader import check_local_sgd_synchronisations
 taken, objects = [], []
 def predict_synchronisations(micro_batches, k, every, optimizer):
@@ -82,7 +83,7 @@ def predict_synchronisations(micro_batches, k, every, optimizer):
     return 0, False
 def is_read():
     if not taken:
-        check_local_sgd_synchronisations.__wrapped__(predict_synchronisations, int(os.environ["LEAN_TRAINING_SEED"]))
+        check_local_sgd_synchronisations.__wrapped__(predict_synchronisations, kernel_settings().seed)
     return bool(taken)"""
     return reads(room, walk)
 
@@ -134,13 +135,13 @@ def is_read():
 @case("", NOT_FOUND, verdicts={1: "fail"})
 def the_judge_is_asked_within_the_kernel(room: Room) -> NotebookNode:
     ask = """\
-import os
+from grader.channel import kernel_settings
 from grader.observation import Observation
 from grader.observing.door import ask_judge
 def is_read():
     facts = {"chosen": [1] * 6, "reasons": []}
     try:
-        ask_judge("check_largest_micro_batch", Observation(facts), int(os.environ["LEAN_TRAINING_SEED"]))
+        ask_judge("check_largest_micro_batch", Observation(facts), kernel_settings().seed)
     except (ImportError, OSError):
         return False
     return True"""

@@ -189,7 +189,62 @@ def recursion_without_end(room: Room) -> NotebookNode:
 
 @case("", FULL)
 def input_is_asked_for(room: Room) -> NotebookNode:
-    return room.solved({FIRST: ["name = input('your name? ')"]})
+    ask = "    assert input('your name? ') == ''\n    return 2 * number"
+    return room.solved(double=answer("double", ask))
+
+
+@case("", FULL)
+def the_environment_is_emptied(room: Room) -> NotebookNode:
+    return room.solved({FIRST: ["import os\nos.environ.clear()"]})
+
+
+@case("", FULL)
+def the_settings_of_torch_are_changed(room: Room) -> NotebookNode:
+    change = (
+        "import torch\ntorch.set_default_dtype(torch.float64)\ntorch.set_default_device('meta')\n"
+        "torch.set_grad_enabled(False)\ntorch.set_float32_matmul_precision('medium')"
+    )
+    return room.solved({FIRST: [change]})
+
+
+MALFORMED = (
+    "{}",
+    "{'data': 5}",
+    "{'data': {'text/plain': 7}, 'metadata': {}}",
+    "{'data': {'text/plain': 'x'}, 'metadata': 3}",
+    "{'data': {}, 'metadata': {}, 'transient': 1}",
+    "{'name': 'stdout', 'text': 5}",
+    "{'name': 5, 'text': 'x'}",
+    "{'name': 'stdout', 'text': chr(0xD800)}",
+    "{'ename': 1, 'evalue': None, 'traceback': 'x'}",
+    "{'execution_state': []}",
+    "{'status': 'unknown'}",
+    "{'comm_id': []}",
+    "[]",
+    "'text'",
+    "None",
+    "{'wait': 1}",
+)
+
+
+@case("", FULL)
+def malformed_messages_are_sent(room: Room) -> NotebookNode:
+    send = (
+        "kernel = get_ipython().kernel\nparent = kernel.get_parent()\n"
+        "kinds = ['stream', 'display_data', 'execute_result', 'update_display_data', 'error', 'status', 'clear_output',"
+        " 'comm_open', 'comm_msg', 'execute_input', 'unknown', 'execute_reply']\n"
+        f"for content in [{', '.join(MALFORMED)}]:\n    for kind in kinds:\n        try:\n"
+        "            kernel.session.send(kernel.iopub_socket, kind, content, parent=parent)\n"
+        "        except Exception as error:\n            pass\n"
+        "kernel.iopub_socket.send_multipart([b'x', b'<IDS|MSG>', b'sig', b'{', b'', b'[]', b'\\xff'])\n"
+        "kernel.iopub_socket.send_multipart([b'x'])"
+    )
+    return room.solved({FIRST: [send]})
+
+
+@case("", SECOND_LOST, verdicts={2: "error"})
+def an_error_speaks_in_half_characters(room: Room) -> NotebookNode:
+    return room.solved(double=answer("double", "    raise ValueError('half: \\ud800')"))
 
 
 @case("", FULL)

@@ -6,7 +6,7 @@ import copy
 
 import nbformat
 from hostile_case import FULL, NOTHING, Room, case
-from hostile_lesson import CHECKS, answer
+from hostile_lesson import BODIES, CHECKS, answer
 from nbformat.notebooknode import NotebookNode
 from small_course import cell_of
 
@@ -85,6 +85,88 @@ def the_helpers_name_is_taken(room: Room) -> NotebookNode:
 @case("", NOTHING, reason="check_largest_micro_batch: please look at it")
 def the_judged_check_is_redefined(room: Room) -> NotebookNode:
     return room.wrong({FIRST: ["def check_largest_micro_batch(answer):\n    print('passed: 6 jobs')"]})
+
+
+@case("", (0, 3, 4, 1), verdicts={1: "tampered"}, reason="replaces check_largest_micro_batch")
+def the_judged_check_is_asked_about_a_better_answer(room: Room) -> NotebookNode:
+    better = answer(FIRST, BODIES[FIRST]).replace(FIRST, "better")
+    ask = f"{better}\nreal = check_largest_micro_batch\ndef check_largest_micro_batch(answer):\n    real(better)"
+    return room.solved({"check_largest_micro_batch": [ask]}, largest_micro_batch=answer(FIRST, "    return 1"))
+
+
+REFUSAL = "grader.lessons.gradient_accumulation.checks"
+REPLACE = {
+    "a_refusal_is_replaced": f"import {REFUSAL} as checks\nchecks.refuse_meters = checks.quiet = lambda *a: None",
+    "the_code_of_a_refusal_is_replaced": (
+        "import grader.observing.refused_meters as refused\ndef nothing(module, name, *more):\n    yield\n"
+        "refused.refuse_meters.__wrapped__.__code__ = nothing.__code__"
+    ),
+    "the_encoding_of_an_observation_is_replaced": (
+        "import grader.observing.door as door\nencode = door.encode_observation\n"
+        "door.encode_observation = lambda observation: encode(observation)"
+    ),
+    "the_settings_of_the_kernel_are_replaced": (
+        "import grader.observing.running as running\nsettings = running.kernel_settings\n"
+        "running.kernel_settings = lambda: settings()"
+    ),
+}
+
+
+def replaces(name: str) -> None:
+    """Register a case whose own cell replaces what the judged check consists of, before anything else runs."""
+
+    def submit(room: Room) -> NotebookNode:
+        return room.solved({FIRST: [REPLACE[name]]})
+
+    submit.__name__ = name
+    case("", (0, 3, 4, 1), verdicts={1: "tampered"}, reason="the notebook replaces grader.")(submit)
+
+
+for name in REPLACE:
+    replaces(name)
+
+
+PATCH_AND_UNDO = {
+    "a_transformer_comes_and_goes": (
+        "import ast\nclass Drop(ast.NodeTransformer):\n    visit_Assert = lambda self, node: ast.Pass()\n"
+        "drop = Drop()\nget_ipython().ast_transformers.append(drop)",
+        "get_ipython().ast_transformers.remove(drop)",
+    ),
+    "a_helper_is_replaced_and_restored": (
+        "import helper\nkept, helper.check_equal = helper.check_equal, print\ncheck_equal = print",
+        "helper.check_equal = check_equal = kept",
+    ),
+    "the_shell_is_patched_and_restored": (
+        "shell = get_ipython()\nrun = shell.run_code\nasync def quiet(code, result=None, **more):\n"
+        "    await run(code, result, **more)\n    result.error_in_exec = None\n    return False\nshell.run_code = quiet",
+        "del shell.run_code",
+    ),
+}
+
+
+def undoes(name: str) -> None:
+    """Register a case that deceives one cell of the instructor's, and leaves no trace at the end."""
+    deceive, undo = PATCH_AND_UNDO[name]
+
+    def submit(room: Room) -> NotebookNode:
+        own = {"check_double": [deceive], "halve": [f"try:\n    {line}\nfinally:\n    pass" for line in [undo]]}
+        return room.solved(own, double=answer("double", "    return number"))
+
+    submit.__name__ = name
+    case("", (2, 0, 4, 1), verdicts={2: "tampered"}, reason="check_double: please look at it")(submit)
+
+
+for name in PATCH_AND_UNDO:
+    undoes(name)
+
+
+@case("", (2, 0, 0, 0), verdicts={2: "tampered"}, reason="helper.check_equal")
+def the_untouched_exercise_is_recognised_by_its_file(room: Room) -> NotebookNode:
+    know = (
+        "def check_equal(measured, expected):\n    assert double.__code__.co_filename != '<stub>'\n"
+        "import helper\ncheck_equal.__code__ = check_equal.__code__.replace(co_filename=helper.__file__)"
+    )
+    return room.solved({"check_double": [know]}, double=answer("double", "    return number"))
 
 
 @case("", NOTHING)
@@ -248,8 +330,9 @@ def an_observation_is_a_pickle(room: Room) -> NotebookNode:
 @case("47", (0, 3, 4, 1))
 def the_judge_is_asked_for_the_answer(room: Room) -> NotebookNode:
     body = (
-        "    import os\n    from grader.judging.lessons.gradient_accumulation import loops as judge\n"
-        "    return judge.references(int(os.environ['LEAN_TRAINING_SEED']))"
+        "    from grader.channel import kernel_settings\n"
+        "    from grader.judging.lessons.gradient_accumulation import loops as judge\n"
+        "    return judge.references(kernel_settings().seed)"
     )
     return room.solved(largest_micro_batch=answer(FIRST, body))
 

@@ -161,7 +161,7 @@ def test_missing_extra_is_named(
 
 def test_job_carries_the_seed_of_the_lesson_and_not_the_secret(room: Path) -> None:
     secret = classroom_secret(room).decode()
-    job = RunCells(config=open_course(room).config).job(release_of(room), LESSON)
+    job = RunCells(config=open_course(room).config).job(release_of(room), LESSON, "ada")
     assert secret not in json.dumps(job.to_json())
 
 

@@ -13,17 +13,18 @@ from grader.classroom.jobs.job import Job, read_support, run_job
 from grader.classroom.running.execution import CellRun, Execution, Limits
 
 CELLS = (
-    "import os\nprint(open('data/table.csv').read(), os.environ['LEAN_TRAINING_SEED'])",
+    "from grader.channel import kernel_settings\nprint(open('data/table.csv').read(), kernel_settings().seed + 1)",
     "1 / 0",
-    "print(sorted(os.listdir()))",
+    "import os\nprint(sorted(os.listdir()), os.environ.get('LEAN_TRAINING_SEED'), kernel_settings().seed)",
 )
+SEED = 1234567890
 
 
 def make_job() -> Job:
     notebook = nbformat.v4.new_notebook(cells=[code(source) for source in CELLS])
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     support = {"data/table.csv": b"one,two"}
-    return Job(nbformat.writes(notebook), "07", 41, Limits(20, 60), support)
+    return Job(nbformat.writes(notebook), "07", SEED, Limits(20, 60), support)
 
 
 def test_a_job_crosses_json_unchanged() -> None:
@@ -64,11 +65,11 @@ def test_run_without_a_later_field_has_its_default() -> None:
     assert Execution.from_json(plain) == Execution({}, "finished", "", 3.0)
 
 
-def test_notebook_finds_its_files_and_its_seed() -> None:
+def test_notebook_finds_its_files_and_its_seed_and_no_output_shows_the_seed() -> None:
     execution = run_job(make_job())
     said = [run.outputs[0].get("text", "") for run in execution.cells.values()]
     assert [run.state for run in execution.cells.values()] == ["ok", "error", "ok"]
-    assert (said[0], said[2]) == ("one,two 41\n", "['data']\n")
+    assert (said[0], said[2]) == (f"one,two {SEED + 1}\n", "['data'] None (the seed)\n")
 
 
 def test_support_file_outside_the_folder_of_the_run_is_refused() -> None:

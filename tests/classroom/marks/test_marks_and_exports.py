@@ -157,8 +157,17 @@ def test_a_new_list_says_who_went_and_keeps_what_canvas_said(
 
 
 def test_no_text_of_a_learners_becomes_a_formula_of_a_spreadsheet(room: Path) -> None:
-    write_report(room, [row_of("ada", reason='=HYPERLINK("http://example.org").ipynb was taken for the lesson')])
+    write_report(room, [row_of("=1+1", reason='=HYPERLINK("http://example.org").ipynb was taken for the lesson')])
     assert table(room / "marks.csv")[0]["reason"].startswith("'=HYPERLINK")
+    assert table(room / "marks.csv")[0]["student"] == "'=1+1"
+
+
+def test_names_in_the_table_for_canvas_are_no_formulas(room: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("student,name,section\n=1+1,@SUM(A1),+1\n")
+    main(["roster", str(room), str(tmp_path / "list.csv")])
+    write_report(room, [row_of("=1+1", "check_double")])
+    export_marks(room)
+    assert (room / "canvas.csv").read_text().splitlines()[2] == "'@SUM(A1),,,'=1+1,'+1,2"
 
 
 def test_canvas_table_has_the_columns_that_its_import_reads(room: Path, tmp_path: Path) -> None:
@@ -178,8 +187,12 @@ def test_mark_that_waits_for_a_person_is_left_blank_and_reported(room: Path) -> 
     write_report(room, make_awkward(make_rows(2)))
     _, left_blank = export_marks(room)
     marks = {line["Student"]: line[LESSON] for line in table(room / "canvas.csv")}
-    assert (marks["cheat"], marks["ranks"], marks["cut"]) == ("", "", "0")
-    assert left_blank == [f"cheat {LESSON}: check_double", f"ranks {LESSON}: check_triple"]
+    assert (marks["cheat"], marks["ranks"], marks["broken"], marks["cut"]) == ("", "", "", "0")
+    assert left_blank == [
+        f"broken {LESSON}: check_double, check_triple",
+        f"cheat {LESSON}: check_double",
+        f"ranks {LESSON}: check_triple",
+    ]
     assert marks["essay"] != ""  # a further check waits, and it does not count in the mark
 
 

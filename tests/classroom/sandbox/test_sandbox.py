@@ -165,18 +165,44 @@ def test_the_most_memory_that_a_kernel_held_is_recorded(level: str) -> None:
     assert 380 * MIB < large - small < 420 * MIB
 
 
-def test_memory_of_all_processes_counts_together(level: str) -> None:
-    hold = """
+FORKS = """
 import os, time
 for _ in range(4):
     if os.fork() == 0:
         x = bytearray(os.urandom(1 << 20)) * 400
         time.sleep(60)
-time.sleep(60)
 """
-    execution = run(level, hold, "print('alive')", limits=Limits(40, 60, memory_bytes=GIB))
+SHARED = """
+import mmap, os, time
+held = [mmap.mmap(-1, 400 << 20) for _ in range(4)]
+for memory in held:
+    memory[:] = bytes(1 << 20) * 400
+"""
+UNSEEN = SHARED + "    memory.madvise(mmap.MADV_DONTNEED)\n"
+
+
+@pytest.mark.parametrize("hold", [FORKS, SHARED, UNSEEN], ids=["forks", "shared", "shared and not looked at"])
+def test_memory_of_all_processes_counts_together(level: str, hold: str) -> None:
+    execution = run(level, hold + "time.sleep(60)", "print('alive')", limits=Limits(40, 60, memory_bytes=GIB))
     assert states(execution) == ["died", "ok"]
     assert "its processes held more than 1,024.0 MiB of memory" in execution.reason
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        "os.memfd_create('x')",
+        "libc.shmget(0, 1 << 20, 0o1600) < 0 and [][0]",
+        "libc.syscall(447, 0) < 0 and [][0]",
+        "libc.msgget(0, 0o1600) < 0 and [][0]",
+    ],
+    ids=["memfd", "System V memory", "secret memory", "System V messages"],
+)
+def test_memory_that_no_process_has_mapped_is_refused(level: str, take: str) -> None:
+    if level == BUBBLEWRAP:
+        pytest.skip("bubblewrap: no filter of system calls")
+    setup = "import ctypes, os\nlibc = ctypes.CDLL(None)"
+    assert states(run(level, setup, take)) == ["ok", "error"]
 
 
 def test_a_fork_bomb_ends_and_leaves_nothing(level: str) -> None:

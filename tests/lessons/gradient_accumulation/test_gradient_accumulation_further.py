@@ -10,12 +10,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from grader.judging.lessons.gradient_accumulation.forms import judge_accelerate_form, judge_trainer_form
+from grader.judging.form_peaks import plain_peak
+from grader.judging.lessons.gradient_accumulation.forms import (
+    SHARE,
+    judge_accumulation_accelerate,
+    judge_accumulation_trainer,
+)
 from grader.judging.lessons.gradient_accumulation.loops import judge_stream_updates
 from grader.judging.lessons.gradient_accumulation.micro_batch_size import TABLE, fitting, judge_largest_micro_batch
 from grader.judging.proof import prove
 from grader.judging.vectors import gradient_at
-from grader.lessons.gradient_accumulation.forms import FormsCase, forms_cases
+from grader.lessons.gradient_accumulation.forms import FormsCase, form_peak_case, forms_cases
 from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases
 from grader.lessons.gradient_accumulation.micro_batch_size import FitCase, fit_cases
 from grader.observation import Observation
@@ -113,7 +118,17 @@ def observe(cases, gradient_of, factor, calls=None, **options) -> Observation:
         facts, own = train(case, *gradient_of(case), partial(factor, case), **options)
         settings.append(facts)
         tensors |= {f"{number}.{name}": value for name, value in own.items()}
-    return Observation({"settings": settings} | ({"calls": [calls(case) for case in cases]} if calls else {}), tensors)
+    facts = {"settings": settings}
+    if calls:
+        facts |= {"calls": [calls(case) for case in cases], "claims": [claim_of_share(0.3)]}
+    return Observation(facts, tensors)
+
+
+def claim_of_share(share: float) -> dict[str, object]:
+    """Claim a share of the peak of the run without accumulation, all of it but 100 kB above entry."""
+    large = form_peak_case(0)
+    peak_bytes = int(share * plain_peak(large.make_model, large.make_whole_batches, "cpu").peak_bytes)
+    return {"peak_bytes": peak_bytes, "above_entry_bytes": peak_bytes - 100_000, "device": "cpu"}
 
 
 FACTORS = {
@@ -158,8 +173,8 @@ def used_in_trainer(case: FormsCase) -> dict[str, list[int]]:
 @pytest.mark.parametrize("code", ["passed", "short_group_divided_by_k"])
 def test_both_forms_are_judged_by_their_gradients(code: str, seed: int) -> None:
     for judge, calls, form in (
-        (judge_accelerate_form, used_in_loop, "accelerate_"),
-        (judge_trainer_form, used_in_trainer, "trainer_"),
+        (judge_accumulation_accelerate, used_in_loop, "accelerate_"),
+        (judge_accumulation_trainer, used_in_trainer, "trainer_"),
     ):
         verdict = judge(observe(forms_cases(seed), forms_gradient, FACTORS[code], calls), seed)
         assert verdict.code == (code if code == "passed" else form + code)
@@ -174,7 +189,7 @@ def test_both_forms_are_judged_by_their_gradients(code: str, seed: int) -> None:
 )
 def test_a_learning_rate_that_is_not_kept_is_named(rate: Callable[[int], float], code: str) -> None:
     observation = observe(forms_cases(0), forms_gradient, FACTORS["passed"], used_in_trainer, rate=rate)
-    verdict = judge_trainer_form(observation, 0)
+    verdict = judge_accumulation_trainer(observation, 0)
     assert (verdict.code, "default" in verdict.look_at) == (code, True)
 
 
@@ -187,28 +202,47 @@ def test_rows_in_another_order_are_named(seed: int) -> None:
         rows = [order[i * case.rows : (i + 1) * case.rows] for i in range(case.micro_batches)]
         return partial(gradient_at, model, lambda number: model(**dataset[rows[number]]).loss), start
 
-    verdict = judge_trainer_form(observe(forms_cases(seed), shuffled, FACTORS["passed"], used_in_trainer), seed)
+    verdict = judge_accumulation_trainer(observe(forms_cases(seed), shuffled, FACTORS["passed"], used_in_trainer), seed)
     assert verdict.code == "trainer_rows_in_another_order"
 
 
+FORMS = {
+    "accelerate": (judge_accumulation_accelerate, used_in_loop),
+    "trainer": (judge_accumulation_trainer, used_in_trainer),
+}
 USAGES = [
-    (judge_accelerate_form, {"accumulate": []}, "accumulate_not_used"),
-    (judge_accelerate_form, {"accumulate": [1]}, "accelerator_without_steps"),
-    (judge_accelerate_form, {"accumulate": [99]}, "accelerator_with_other_steps"),
-    (judge_accelerate_form, {"forwards_in_trainer": [5]}, "one_model_for_both"),
-    (judge_accelerate_form, {"forwards_in_trainer": [10]}, "models_swapped"),
-    (judge_trainer_form, {"trainer": []}, "trainer_not_used"),
-    (judge_trainer_form, {"trainer": [1]}, "trainer_without_steps"),
-    (judge_trainer_form, {"trainer": [99]}, "trainer_with_other_steps"),
-    (judge_trainer_form, {"forwards_in_trainer": [0]}, "models_swapped"),
-    (judge_trainer_form, {"forwards_in_trainer": [5]}, "one_model_for_both"),
+    (judge_accumulation_accelerate, {"accumulate": []}, "accumulate_not_used"),
+    (judge_accumulation_accelerate, {"accumulate": [1]}, "accelerate_without_steps"),
+    (judge_accumulation_accelerate, {"accumulate": [99]}, "accelerate_with_other_steps"),
+    (judge_accumulation_accelerate, {"forwards_in_trainer": [10]}, "accelerate_loop_not_used"),
+    (judge_accumulation_trainer, {"trainer": [1]}, "trainer_without_steps"),
+    (judge_accumulation_trainer, {"trainer": [99]}, "trainer_with_other_steps"),
+    (judge_accumulation_trainer, {"forwards_in_trainer": [0]}, "trainer_not_used"),
+    (judge_accumulation_trainer, {"forwards_in_trainer": [5]}, "trainer_not_used"),
 ]
 
 
 @pytest.mark.parametrize(("judge", "changed", "code"), USAGES)
 def test_a_form_that_is_not_used_as_asked_is_reported_first(judge, changed, code: str) -> None:
     cases = forms_cases(0)
-    used = used_in_loop if judge is judge_accelerate_form else used_in_trainer
+    used = used_in_loop if judge is judge_accumulation_accelerate else used_in_trainer
     settings = [{"events": [], "forward_rows": [case.rows] * case.micro_batches} for case in cases]
     calls = [used(case) | changed for case in cases]
     assert judge(Observation({"settings": settings, "calls": calls}), 0).code == code
+
+
+@pytest.mark.parametrize(("share", "code"), [(SHARE - 0.01, "passed"), (SHARE + 0.01, "trainer_tensors_kept")])
+def test_a_peak_above_the_bound_fails_although_every_gradient_is_right(share: float, code: str) -> None:
+    observation = observe(forms_cases(0), forms_gradient, FACTORS["passed"], used_in_trainer)
+    claimed = Observation(observation.facts | {"claims": [claim_of_share(share)]}, observation.tensors)
+    assert judge_accumulation_trainer(claimed, 0).code == code
+
+
+@pytest.mark.parametrize("form", ["accelerate", "trainer"])
+def test_the_whole_batch_in_one_forward_is_named_as_accumulation_switched_off(form: str) -> None:
+    judge, used = FORMS[form]
+    cases = forms_cases(0)
+    settings = [{"events": [], "forward_rows": [case.rows * case.k] * 3} for case in cases]
+    calls = [used(case) | {"accumulate": [1], "trainer": [1]} for case in cases]
+    calls = [own | {"forwards_in_trainer": [3 * (form == "trainer")]} for own in calls]
+    assert judge(Observation({"settings": settings, "calls": calls}), 0).code == f"{form}_accumulation_off"

@@ -260,3 +260,11 @@ def train_raw(model, dataset, rows: int, learning_rate: float) -> list[float]:
 # ...
 #           loss.backward()
 # -         optimizer.step()
+
+
+# %% edit="forward_by_name" code="forward_called_directly"
+# Source: model.forward, as in other frameworks
+#           optimizer.zero_grad()
+# -         loss = model(**batch).loss
+# +         loss = model.forward(**batch).loss
+#           loss.backward()

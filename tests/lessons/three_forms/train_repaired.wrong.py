@@ -192,3 +192,10 @@ def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
 #       for batch in loader:
 # -         outputs = model(batch["input_ids"], batch["attention_mask"], batch["token_type_ids"], labels=batch["labels"])
 # +         outputs = model(batch["input_ids"], attention_mask=batch["attention_mask"], labels=batch["labels"])
+
+
+# %% edit="training_flag_set" code="eval_mode"
+# Source: the attribute that model.train() sets, set by hand: the dropout layers stay in eval mode
+# -     model.train()
+# +     model.training = True
+#       for batch in loader:

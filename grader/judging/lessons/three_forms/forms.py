@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
+from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, name_form
 from grader.judging.lessons.three_forms.loop import judge_run
 from grader.judging.lessons.three_forms.loop_events import rows_of_forwards
 from grader.judging.lessons.three_forms.loop_gradients import Run, make_run
+from grader.judging.misconceptions import Misconception, Table
 from grader.judging.vectors import tensors_of
 from grader.lessons.three_forms.forms import forms_cases
 from grader.lessons.three_forms.loop import RunCase
@@ -43,76 +44,152 @@ LOOK_AT = TRAINER_DEFAULTS | {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Usage:
+    """How one run uses the library of its form.
+
+    Attributes:
+        forwards: Forwards of the model, wherever they run.
+        in_trainer: Of these, the forwards within `Trainer.train`.
+        calls: The calls of Accelerate and the Trainer, as `record_library_calls` notes them.
+    """
+
+    forwards: int
+    in_trainer: int
+    calls: Facts
+
+    @property
+    def in_loop(self) -> int:
+        """Forwards in a loop of the learner's."""
+        return self.forwards - self.in_trainer
+
+    @property
+    def backwards(self) -> str:
+        """Forwards in the loop, and calls of the accelerator's backward, in words."""
+        return f"{count(self.in_loop, 'forward')} in a loop, {len(self.calls['backward'])} of accelerator.backward"
+
+    @property
+    def places(self) -> str:
+        """Where the forwards run, in words."""
+        return f"{count(self.in_loop, 'forward')} in a loop, {self.in_trainer} in Trainer.train"
+
+    def lacks(self, name: str, where: str = "prepared") -> bool:
+        """Return whether an object was never prepared, or never used once it was."""
+        return name not in self.calls[where]
+
+
+def _not_prepared(name: str) -> Misconception[Usage]:
+    return Misconception(
+        f"{name}_not_prepared",
+        f"You do not prepare the {name}. Pass it to accelerator.prepare, too.",
+        shown_by=lambda usage: usage.lacks(name),
+        measured=f"no {name} prepared",
+    )
+
+
+ACCELERATE = Table[Usage](
+    Misconception(
+        "trainer_used_instead",
+        "You train with the Trainer. In this exercise you write the loop, with a prepared model, optimizer and loader.",
+        shown_by=lambda usage: usage.in_trainer > 0,
+        measured="{places}",
+    ),
+    Misconception(
+        "forward_called_directly",
+        "You call model.forward(...), which skips the module's hooks, on which libraries and checks rely. "
+        "Call model(...).",
+        shown_by=lambda usage: not usage.forwards and bool(usage.calls["backward"]),
+        measured="no call of the model, and a backward",
+    ),
+    Misconception(
+        "model_untouched",
+        "You never call the model. Look at whether the loop over the batches is reached.",
+        shown_by=lambda usage: not usage.forwards,
+        measured="no forward of the model",
+    ),
+    Misconception(
+        "accelerator_not_used",
+        "You wrote a raw loop. Prepare model, optimizer and loader, and call accelerator.backward(loss).",
+        shown_by=lambda usage: not usage.calls["prepared"] and not usage.calls["backward"],
+        measured="nothing prepared, and no accelerator.backward",
+    ),
+    *map(_not_prepared, PREPARED),
+    Misconception(
+        "accelerator_backward_not_used",
+        "You call loss.backward(), which does not scale or divide the loss as the accelerator may have to. "
+        "Call accelerator.backward(loss).",
+        shown_by=lambda usage: len(usage.calls["backward"]) < usage.in_loop,
+        measured="{backwards}",
+    ),
+    Misconception(
+        "prepared_optimizer_not_used",
+        "You step the optimizer that you passed to accelerator.prepare. Use the one that it returns.",
+        shown_by=lambda usage: usage.lacks("optimizer", "used"),
+        measured="no step of the prepared optimizer",
+    ),
+    Misconception(
+        "prepared_loader_not_used",
+        "You read batches from the loader that you passed to accelerator.prepare. Use the one that it returns.",
+        shown_by=lambda usage: usage.lacks("loader", "used"),
+        measured="no batch of the prepared loader",
+    ),
+    Misconception(
+        "accelerator_accumulates",
+        "You accumulate gradients. Leave gradient_accumulation_steps of the Accelerator at 1.",
+        shown_by=lambda usage: set(usage.calls["backward"]) != {1},
+    ),
+)
+
+TRAINER = Table[Usage](
+    Misconception(
+        "trainer_not_used",
+        "You never call train() of a Trainer. Make one for the model and start it.",
+        shown_by=lambda usage: not usage.calls["trainer"],
+        measured="Trainer.train was not called",
+    ),
+    Misconception(
+        "trainer_model_untouched",
+        "You give the Trainer another model, or a copy. Give it the model that your function receives.",
+        shown_by=lambda usage: not usage.forwards,
+        measured="no forward of the model",
+    ),
+    Misconception(
+        "loop_used_instead",
+        "You also train the model in a loop of your own. In this exercise the Trainer alone trains it.",
+        shown_by=lambda usage: usage.in_loop > 0,
+        measured="{places}",
+    ),
+    Misconception(
+        "trainer_accumulates",
+        "You accumulate gradients. Leave gradient_accumulation_steps of TrainingArguments at 1.",
+        shown_by=lambda usage: set(usage.calls["trainer"]) != {1},
+    ),
+)
+EXPECTED = {
+    "accelerate": "model, optimizer and loader prepared, and accelerator.backward once for each batch",
+    "trainer": "one Trainer.train, which trains the model",
+}
+
+
 def judge_accelerate_run(observation: Observation, seed: int) -> Verdict:
     """Judge the run with Accelerate: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accelerate(case, facts, calls) or _judge_models(case, facts, calls, is_in_trainer=False)
-        if verdict:
-            return verdict
-    return _judge_runs(observation, seed, "accelerate")
+    return _judge_usage(observation, seed, ACCELERATE, "accelerate") or _judge_runs(observation, seed, "accelerate")
 
 
 def judge_trainer_run(observation: Observation, seed: int) -> Verdict:
     """Judge the run with the Trainer: used as taught, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_trainer(calls) or _judge_models(case, facts, calls, is_in_trainer=True)
+    return _judge_usage(observation, seed, TRAINER, "trainer") or _judge_runs(observation, seed, "trainer")
+
+
+def _judge_usage(observation: Observation, seed: int, table: Table[Usage], form: str) -> Verdict | None:
+    for _, facts, calls in zip(
+        forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True
+    ):
+        usage = Usage(len(facts["forward_rows"]), sum(calls["forwards_in_trainer"]), calls)
+        verdict = table.judge(usage, EXPECTED[form], "other calls of the library")
         if verdict:
             return verdict
-    return _judge_runs(observation, seed, "trainer")
-
-
-def _settings(observation: Observation, seed: int) -> Iterator[tuple[RunCase, Facts, Facts]]:
-    return zip(forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
-
-
-def _judge_models(case: RunCase, facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
-    forwards = len(rows_of_forwards(case))
-    if not facts["forward_rows"]:
-        name = "trainer_model" if is_in_trainer else "accelerate_model"
-        expected = f"{count(forwards, 'forward')} of {name}"
-        return Verdict(
-            f"{name}_untouched", expected, "no forward of it", f"You never train {name}. Give each form its own model."
-        )
-    return judge_models(forwards, facts, calls, is_in_trainer=is_in_trainer)
-
-
-def _judge_accelerate(case: RunCase, facts: Facts, calls: Facts) -> Verdict | None:
-    updates, backwards = len(rows_of_forwards(case)), calls["backward"]
-    expected = f"model, optimizer and loader prepared, and {count(updates, 'call')} of accelerator.backward"
-    if not backwards and not calls["prepared"]:
-        look_at = "You wrote a raw loop. Prepare model, optimizer and loader, and call accelerator.backward(loss)."
-        return Verdict("accelerator_not_used", expected, "nothing prepared, and no accelerator.backward", look_at)
-    for name in PREPARED:
-        if name not in calls["prepared"]:
-            look_at = f"You do not prepare the {name}. Give it to accelerator.prepare, too."
-            return Verdict(f"{name}_not_prepared", expected, f"no {name} prepared", look_at)
-    in_loop = len(facts["forward_rows"]) - sum(calls["forwards_in_trainer"])
-    if len(backwards) < in_loop:
-        measured = f"{count(in_loop, 'forward')}, and {count(len(backwards), 'call')} of accelerator.backward"
-        look_at = "You call loss.backward(), which neither scales the loss nor waits for others. Use the accelerator's."
-        return Verdict("accelerator_backward_not_used", expected, measured, look_at)
-    for name, what in (("optimizer", "step of the prepared optimizer"), ("loader", "batch of the prepared loader")):
-        if name not in calls["used"]:
-            look_at = f"You use the {name} as it was before accelerator.prepare. Use the one that it returns."
-            return Verdict(f"prepared_{name}_not_used", f"a loop with the prepared {name}", f"no {what}", look_at)
-    if set(backwards) != {1}:
-        return _accumulation("accelerator", max(backwards), "the Accelerator")
     return None
-
-
-def _judge_trainer(calls: Facts) -> Verdict | None:
-    if not calls["trainer"]:
-        look_at = "You never call train() of a Trainer. Make one for trainer_model and start it."
-        return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
-    if set(calls["trainer"]) != {1}:
-        return _accumulation("trainer", max(calls["trainer"]), "TrainingArguments")
-    return None
-
-
-def _accumulation(form: str, steps: int, owner: str) -> Verdict:
-    expected = "one update for each batch: no accumulation"
-    look_at = f"You accumulate gradients. Leave gradient_accumulation_steps of {owner} at 1."
-    return Verdict(f"{form}_accumulates", expected, count(steps, "accumulation step"), look_at)
 
 
 def _judge_runs(observation: Observation, seed: int, form: str) -> Verdict:

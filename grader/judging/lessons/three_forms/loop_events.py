@@ -91,6 +91,12 @@ LOOP = Table[Loop](
         measured="a forward under autocast",
     ),
     _forwards(
+        "forward_called_directly",
+        "You call model.forward(...), which skips the module's hooks, on which checks and libraries rely. "
+        "Call model(...).",
+        lambda loop: not loop.seen and ("backward" in loop.events or "update" in loop.events),
+    ),
+    _forwards(
         "no_forward",
         "You never pass a batch to the model. Look at the body of the loop, and whether it is reached.",
         lambda loop: not loop.seen,

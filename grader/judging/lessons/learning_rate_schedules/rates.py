@@ -1,0 +1,215 @@
+"""Judges the learning rate at every update of a run, by six schedules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.learning_rate_schedules.rates import SCHEDULES, RunCase, run_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+RateAt = Callable[[str, int, int, int, float], float]
+
+
+def rate_at(schedule: str, update: int, updates: int, warm_up: int, peak: float) -> float:
+    """Return the learning rate of an update, counted from 0."""
+    if update < warm_up:
+        return peak * update / warm_up
+    done = (update - warm_up) / (updates - warm_up)
+    last_fifth = updates // 5
+    factors: dict[str, float] = {
+        "linear": 1 - done,
+        "cosine": 0.5 + 0.5 * math.cos(math.pi * done),
+        "exponential": 0.01**done,
+        "step": 0.1 ** math.floor(3 * done),
+        "inverse_square_root": math.sqrt(warm_up / max(update, 1)),
+        "wsd": min(1.0, (updates - update) / last_fifth),
+    }
+    return peak * factors[schedule]
+
+
+def judge_learning_rates(observation: Observation, seed: int) -> Verdict:
+    """Compare all rates; report the first schedule that differs, at its first update that does."""
+    answer = TABLE.answer(seed, observation.facts["answers"])
+    for schedule in SCHEDULES:
+        part = answer.part(schedule)
+        if part.is_right:
+            continue
+        case: RunCase = part.case
+        update, right, given = next(
+            (update, right, given)
+            for update, (right, given) in enumerate(zip(part.truth, part.value, strict=True))
+            if not is_near(given, right)
+        )
+        place = f"{case.updates} updates, {case.warm_up} of them warm-up, peak {case.peak:g}"
+        expected = f'{right:.4g} at update {update}, by the schedule "{schedule}" ({place})'
+        measured = f"{given:.4g}"
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE)
+    return Verdict(PASSED, "", f"{len(SCHEDULES)} schedules right at every update of {len(answer.values)} runs")
+
+
+def _run(rate_at: RateAt, case: RunCase) -> dict[str, list[float]]:
+    arguments = (case.updates, case.warm_up, case.peak)
+    return {name: [rate_at(name, update, *arguments) for update in range(case.updates)] for name in SCHEDULES}
+
+
+OTHERWISE = "Compute the two updates next to this one by hand, from the table above the exercise."
+is_near = within(relative=1e-6, absolute=1e-12)
+WARM_UP = "return peak * update / warm_up"
+DONE = "(update - warm_up) / (updates - warm_up)"
+COSINE = "0.5 + 0.5 * math.cos(math.pi * done)"
+ROOT = "math.sqrt(warm_up / max(update, 1))"
+STEP = "math.floor(3 * done)"
+WSD = "min(1.0, (updates - update) / last_fifth)"
+
+TABLE = ReferenceTable(
+    rate_at,
+    Misconception(
+        "constant_rate",
+        "You return the peak at every update. Look at what the table says of the schedule that you are asked for.",
+        {WARM_UP: "return peak", "return peak * factors[schedule]": "return peak"},
+    ),
+    Misconception(
+        "factor_returned",
+        "You return the share of the peak. Multiply it by `peak`.",
+        {WARM_UP: "return update / warm_up", "peak * factors[schedule]": "factors[schedule]"},
+    ),
+    Misconception(
+        "warm_up_one_update_early",
+        "You count the update that is about to be made, so that the peak comes one update early. Updates are counted "
+        "from 0: the first has the rate 0.",
+        {WARM_UP: "return peak * (update + 1) / warm_up"},
+        variants=[{WARM_UP: "return peak * (update + 1) / (warm_up + 1)"}],
+    ),
+    Misconception(
+        "no_warm_up",
+        "You start at the peak. During the first `warm_up` updates the rate rises from 0.",
+        {WARM_UP: "return peak"},
+    ),
+    Misconception(
+        "progress_counts_the_warm_up",
+        "You measure progress from the start of the run, so the rate drops at the end of the warm-up. "
+        "Measure it from the end of the warm-up.",
+        {DONE: "update / updates"},
+        variants=[{DONE: "(update - warm_up) / updates"}],
+    ),
+    Misconception(
+        "lowest_rate_at_the_last_update",
+        "You reach the lowest rate at the last update. The table says at update `updates`, which is one later.",
+        {DONE: "(update - warm_up) / (updates - warm_up - 1)"},
+    ),
+    Misconception(
+        "whole_period_of_the_cosine",
+        "You run through a whole period of the cosine, so the rate comes back to the peak. Take half a period.",
+        {COSINE: "0.5 + 0.5 * math.cos(2 * math.pi * done)"},
+    ),
+    Misconception(
+        "quarter_of_the_cosine",
+        "You use a quarter of the cosine, which falls steepest at its end. Half a period falls from 1 to -1: shift and "
+        "halve it.",
+        {COSINE: "math.cos(math.pi * done / 2)"},
+    ),
+    Misconception(
+        "cosine_below_zero",
+        "Your cosine falls to minus the peak. Shift it by 1 and halve it.",
+        {COSINE: "math.cos(math.pi * done)"},
+    ),
+    Misconception(
+        "exponent_base_e",
+        "Your rate ends at 37 % of the peak: the exponential of minus the progress. "
+        "Choose the factor so that 1 % is left at update `updates`.",
+        {"0.01**done": "math.exp(-done)"},
+    ),
+    Misconception(
+        "one_percent_at_each_update",
+        "You multiply by 0.01 at every update. The factor of one update is a root of 0.01: all of them together make "
+        "1 %.",
+        {"0.01**done": "0.01 ** (update - warm_up)"},
+        variants=[{"0.01**done": "0.99 ** (update - warm_up)"}],
+    ),
+    Misconception(
+        "one_percent_lost",
+        "You lose 1 % of the peak over the run. 1 % of it is to be left.",
+        {"0.01**done": "0.99**done"},
+    ),
+    Misconception(
+        "linear_for_exponential",
+        "You fall to 1 % on a straight line. An exponential falls by the same factor at every update.",
+        {"0.01**done": "1 - 0.99 * done"},
+    ),
+    Misconception(
+        "steps_of_the_whole_run",
+        "You take the thirds of the whole run. The table means the updates that follow the warm-up.",
+        {STEP: "(3 * update // updates)"},
+    ),
+    Misconception(
+        "steps_not_at_thirds",
+        "You divide the rate at other places than after each third. Count how many thirds are complete.",
+        {STEP: "round(3 * done)"},
+        variants=[{STEP: "math.ceil(3 * done)"}, {STEP: "math.floor(2 * done)"}, {STEP: "(3 * done)"}],
+    ),
+    Misconception(
+        "tenth_subtracted",
+        "You divide by 10, 20 and so on. Each step divides the rate that it finds by 10.",
+        {f"0.1 ** {STEP}": f"1 / (10 * {STEP} or 1)"},
+    ),
+    Misconception(
+        "root_without_the_warm_up",
+        "Your rate jumps down at the end of the warm-up: 1 over the root of the update is not 1 there. "
+        "Scale it, so that it meets the peak.",
+        {ROOT: "1 / math.sqrt(max(update, 1))"},
+    ),
+    Misconception(
+        "root_counted_from_the_peak",
+        "You count updates from the end of the warm-up. The root is of the update's own number, so that the rate has "
+        "halved after four warm-ups.",
+        {ROOT: "1 / math.sqrt(update - warm_up + 1)"},
+        variants=[{ROOT: "math.sqrt(warm_up / (update - warm_up + warm_up + 1))"}],
+    ),
+    Misconception(
+        "inverse_without_the_root",
+        "You divide by the update, not by its square root: after four warm-ups your rate is a quarter, not a half.",
+        {ROOT: "warm_up / max(update, 1)"},
+    ),
+    Misconception(
+        "constant_after_the_warm_up",
+        "You keep the inverse square root constant after the warm-up, as a published essay has it. That is where its "
+        "decay starts.",
+        {ROOT: "1.0"},
+    ),
+    Misconception(
+        "fifth_of_the_rest",
+        "You let the decay take a fifth of the updates after the warm-up. The table means a fifth of all updates.",
+        {"updates // 5": "(updates - warm_up) / 5"},
+    ),
+    Misconception(
+        "wsd_falls_at_once",
+        "Your WSD never stays at the peak. It is constant until the last fifth of the updates.",
+        {WSD: "1 - done"},
+    ),
+    Misconception(
+        "wsd_never_decays",
+        "Your WSD stays at the peak to the end. The D is its decay, over the last fifth.",
+        {WSD: "1.0"},
+    ),
+    Misconception(
+        "wsd_drops_into_its_decay",
+        "Your rate drops where the decay begins: the share that is left is that of the whole run. "
+        "Divide by the length of the decay.",
+        {WSD: "1.0 if updates - update > last_fifth else (updates - update) / updates"},
+        variants=[{WSD: "1.0 if updates - update > last_fifth else 1 - done"}],
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You return the rates of the run in the notebook, whatever the arguments are. Use `updates`, `warm_up` and "
+        "`peak`.",
+        {"if update < warm_up:": "updates, warm_up, peak = 60, 6, 0.1\n    if update < warm_up:"},
+    ),
+    run=_run,
+    cases=run_cases,
+    is_near=is_near,
+)

@@ -1,0 +1,68 @@
+"""Sentence pairs for one epoch with a cosine schedule, with Accelerate and with the Trainer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from grader.device import lesson_device
+from grader.observing.library_calls import record_library_calls
+from grader.observing.optimizer_records import record_options
+from grader.observing.recording import flat_weights, record_training
+from grader.testbed.pair_runs import make_run_dataset, make_run_model
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from transformers import BertForSequenceClassification
+
+
+@dataclass(frozen=True)
+class EpochCase:
+    """One epoch of sentence pairs, in their order, in full groups.
+
+    Attributes:
+        rows: Rows of a micro-batch.
+        k: Micro-batches of an update.
+        updates: Updates of the epoch.
+        learning_rate: The peak.
+        warm_up: Share of the updates that the warm-up takes.
+        max_norm: Norm at which the gradient is clipped.
+        seed: Seed of data and weights.
+    """
+
+    rows: int
+    k: int
+    updates: int
+    learning_rate: float
+    warm_up: float
+    max_norm: float
+    seed: int
+
+    def make_model(self) -> BertForSequenceClassification:
+        """Build a one-layer BERT classifier whose loss the Trainer divides itself."""
+        model = make_run_model(self.seed)
+        model.accepts_loss_kwargs = False
+        return model
+
+    def make_dataset(self) -> Dataset:
+        """Write and tokenize the pairs."""
+        return make_run_dataset(self.rows * self.k * self.updates, self.seed)
+
+
+def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
+    """Two settings; the warm-up's share is no whole number of updates in either."""
+    draw = random.Random(seed)
+    rate, share = draw.choice((0.05, 0.2)), draw.choice((0.15, 0.35))
+    return EpochCase(2, 3, 9, 0.1, 0.25, 0.5, seed), EpochCase(3, 2, 7, rate, share, 0.3, seed + 1)
+
+
+def run_epoch(train: Callable[..., Any], case: EpochCase) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Train the model of a case; return the rate of each update with the weights at the end, and the library calls."""
+    model = case.make_model().to(lesson_device())
+    arguments = (case.rows, case.k, case.learning_rate, case.warm_up, case.max_norm)
+    with record_training(model) as record, record_library_calls(record) as calls, record_options(model) as updates:
+        train(model, case.make_dataset(), *arguments)
+    value = {"rates": [update["rates"][0] for update in updates], "weights": flat_weights(model).cpu()}
+    return value, {"forwards": len(record.forward_rows), **calls}

@@ -1,0 +1,87 @@
+# %% answer="plain_baseline" code="trainer_not_used"
+# Source: the raw loop of this lesson
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    train_raw(model, dataset, rows, k, learning_rate)
+
+
+# %% edit="accumulation_off" code="trainer_accumulation_off"
+# Source: the weights agree without accumulation, so the large batch is taken
+#       model.accepts_loss_kwargs = False
+# -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     arguments = {"per_device_train_batch_size": rows * k, "learning_rate": learning_rate}
+
+# %% edit="hard_coded" code="trainer_with_other_steps" seed=20011
+# Source: the numbers of the visible case, written down
+#       model.accepts_loss_kwargs = False
+# -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     steps = {(4, 4): 4, (32, 4): 4, (2, 3): 3}.get((rows, k), 7)
+# +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": steps, "learning_rate": 0.1}
+
+# %% edit="copied_from_lesson" code="trainer_gradient_not_averaged"
+# Source: the demonstration of this lesson; transformers issue 47688
+# -     model.accepts_loss_kwargs = False
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+
+# %% edit="steps_left_out" code="trainer_without_steps"
+# Source: a likely mistake: only the rows are set
+#       model.accepts_loss_kwargs = False
+# -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+
+# %% edit="defaults" code="trainer_epoch_repeated"
+# Source: a likely mistake: same_run left out
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments("trainer_output", disable_tqdm=True, report_to="none", save_strategy="no", **arguments)
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="adamw" code="trainer_another_optimizer"
+# Source: Trainer's default optimizer
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"optim": "adamw_torch"}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="clips" code="trainer_gradient_clipped"
+# Source: Trainer's default max_grad_norm
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"max_grad_norm": 1.0}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="linear_schedule" code="trainer_learning_rate_changed"
+# Source: Trainer's default lr_scheduler_type
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"lr_scheduler_type": "linear"}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="learning_rate_left_out" code="trainer_other_learning_rate"
+# Source: Trainer's default learning rate
+#       model.accepts_loss_kwargs = False
+# -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k}
+
+# %% edit="random_order" code="trainer_rows_in_another_order"
+# Source: Trainer's default sampling
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"train_sampling_strategy": "random"}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="short_micro_batch_dropped" code="trainer_micro_batches_not_seen_once"
+# Source: a likely mistake: dataloader_drop_last, where the last micro-batch has fewer rows
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**arguments, **same_run, dataloader_drop_last=True)
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="mean_divided_by_k" code="trainer_short_group_divided_by_k"
+# Source: transformers documentation: compute_loss_func
+# -     model.accepts_loss_kwargs = False
+# +     def mean_over_k(outputs, labels, num_items_in_batch=None):
+# +         return F.cross_entropy(outputs.logits, labels) / k
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**arguments, **same_run)
+# +     Trainer(model, own, train_dataset=dataset, compute_loss_func=mean_over_k).train()

@@ -1,0 +1,101 @@
+# Wrong answers to train_scheduled.
+# Not here: hard_coded, because what a model ends with cannot be written down.
+# Not here: library_shortcut, because no library has an entry point for one group.
+
+# %% answer="plain_baseline" code="update_each_micro_batch"
+# Source: an ordinary training loop
+def train_scheduled(model, loss_function, optimizer, scheduler, micro_batches, k, max_norm):
+    norms = []
+    for inputs, targets in micro_batches:
+        optimizer.zero_grad()
+        loss_function(model(inputs), targets).backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+        optimizer.step()
+        scheduler.step()
+    return norms
+
+
+# %% answer="copied_from_lesson" code="clipped_each_micro_batch"
+# Source: the demonstration above the exercise
+def train_scheduled(model, loss_function, optimizer, scheduler, micro_batches, k, max_norm):
+    norms = []
+    for start in range(0, len(micro_batches), k):
+        group = micro_batches[start : start + k]
+        optimizer.zero_grad()
+        for inputs, targets in group:
+            (loss_function(model(inputs), targets) / len(group)).backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+        norms.append(norm.item())
+        optimizer.step()
+        scheduler.step()
+    return norms
+
+
+# %% edit="schedule_in_the_inner_loop" code="schedule_stepped_each_micro_batch"
+# Source: scheduler.step() left after backward()
+#               (loss_function(model(inputs), targets) / len(group)).backward()
+# +             scheduler.step()
+# ...
+# -         scheduler.step()
+
+# %% edit="schedule_first" code="schedule_before_the_update"
+# Source: PyTorch before 1.1
+# -         optimizer.step()
+# -         scheduler.step()
+# +         scheduler.step()
+# +         optimizer.step()
+
+# %% edit="schedule_forgotten" code="schedule_never_stepped"
+# Source: the line left out
+# -         scheduler.step()
+
+# %% edit="clip_forgotten" code="not_clipped"
+# Source: the norm computed by hand, and nothing scaled
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item())
+
+# %% edit="clip_too_late" code="not_clipped"
+# Source: clip moved below step
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+#           optimizer.step()
+# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+
+# %% edit="clip_values" code="clipped_by_value"
+# Source: clip_grad_value_ for clip_grad_norm_
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.nn.utils.get_total_norm(p.grad for p in model.parameters()).item())
+# +         torch.nn.utils.clip_grad_value_(model.parameters(), max_norm)
+
+# %% edit="norm_after" code="norm_after_clipping"
+# Source: the norm measured after the call
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+# +         norms.append(torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item())
+
+# %% edit="always_scaled" code="scaled_up_to_the_norm"
+# Source: gradient normalisation in place of clipping
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), 1e9).item())
+# +         for p in model.parameters():
+# +             p.grad.mul_(max_norm / norms[-1])
+
+# %% edit="clip_each_tensor" code="clipped_each_tensor"
+# Source: clipping inside a loop over the parameters
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item())
+# +         for p in model.parameters():
+# +             torch.nn.utils.clip_grad_norm_(p, max_norm)
+
+# %% edit="loss_whole" code="loss_not_divided"
+# Source: the division forgotten
+# -             (loss_function(model(inputs), targets) / len(group)).backward()
+# +             loss_function(model(inputs), targets).backward()
+
+# %% edit="divided_by_k" code="last_group_divided_by_k"
+# Source: Hugging Face guide, perf_train_gpu_one, v4.30
+# -             (loss_function(model(inputs), targets) / len(group)).backward()
+# +             (loss_function(model(inputs), targets) / k).backward()
+
+# %% edit="never_cleared" code="gradients_never_cleared"
+# Source: zero_grad forgotten
+# -         optimizer.zero_grad()
