@@ -333,7 +333,7 @@ check_butterfly_rounds(all_reduce_butterfly)
 from grader import check_ring_sums, check_ring_traffic
 
 # %% [markdown]
-# **Exercise.** Write the ring. The cell is empty but for its contract.
+# **Exercise.** Write the ring from its contract.
 #
 # *Contract.* Return the sum on every rank, in the shape of `tensor`, with the same bits everywhere. `tensor` stays as
 # it is. It is contiguous and has any shape: its elements need not share out evenly, and may be fewer than the ranks.
@@ -397,8 +397,9 @@ check_ring_traffic(all_reduce_ring)
 # In each of two halves it sends every chunk but one, so 2 (N - 1) / N of a tensor.
 # </details>
 #
-# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to be told. That makes 2 (N - 1) S
-# for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal [Patarasuk and Yuan].
+# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to reach the others. That makes
+# 2 (N - 1) S for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal
+# [Patarasuk and Yuan], as long as only ranks add.
 
 # %% [markdown]
 # ## Which one is fastest, and when

@@ -137,7 +137,7 @@ for every, run in runs.items():
 
 # %% exercise="predict_synchronisations"
 def predict_synchronisations(micro_batches: int, k: int, every: int, optimizer: str) -> tuple[int, bool]:
-    """Count the synchronisations of local SGD, and tell whether it equals data parallel training.
+    """Count the synchronisations of local SGD, and say if it equals data parallel training.
 
     Args:
         micro_batches: How many each rank has.
@@ -169,7 +169,7 @@ check_local_sgd_synchronisations(predict_synchronisations)
 # </details>
 
 # %% [markdown]
-# **Run.** All four optimizers, with `every = 1`, beside data parallel training. The difference is shown as a share of
+# **Run.** All four optimizers, with `every = 1`, next to data parallel training. The difference is shown as a share of
 # the way that data parallel training went.
 
 
@@ -185,8 +185,8 @@ start = torch.nn.utils.parameters_to_vector(make_job(0)[0].parameters()).detach(
 ends = run_ranks(train_all, 2, jobs=[(every, name) for name in names for every in (0, 1)]).returned[0]
 for index, name in enumerate(names):
     together, local = ends[2 * index : 2 * index + 2]
-    beside = f"   predicted equal: {predicted[index]}" if predicted else ""
-    print(f"{name:<18} differs by {norm(local - together) / norm(together - start):.1e} of the way{beside}")
+    forecast = f"   predicted equal: {predicted[index]}" if predicted else ""
+    print(f"{name:<18} differs by {norm(local - together) / norm(together - start):.1e} of the way{forecast}")
 
 
 # %%
@@ -359,7 +359,7 @@ check_averaged_bytes(average_parameters)
 # %% [markdown]
 # ## Write: local SGD with accumulation
 #
-# Now the whole loop, with `k` micro-batches for each update. The cell is empty but for its contract.
+# Now the whole loop, with `k` micro-batches for each update. Write it from its contract.
 #
 # *Contract.* All ranks start with equal weights. `micro_batches` are those of **all** ranks; this rank's are every
 # `world_size`-th, from number `rank` on. Each rank has equally many. Walk through them once. `k` of them make one
@@ -370,7 +370,7 @@ check_averaged_bytes(average_parameters)
 # `average(model)` is given, and every rank has to call it: it averages what your `average_parameters` should. The
 # ranks average after every `every` **updates**. They average once more at the end if updates came after the last
 # average, and only then. Nothing else is sent, and there is no barrier: gradients and optimizer state stay on their
-# rank. The model stays in train mode. What you return, and what becomes of the list, is not judged.
+# rank. The model stays in train mode. What you return, and changes of the list, are not judged.
 #
 # It is judged on 2 and 3 ranks, with SGD, momentum and AdamW, by gradients and weights at every update, by the
 # running statistics, and by the bytes of the collectives. One setting has fewer updates than `every`.
