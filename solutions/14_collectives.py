@@ -564,21 +564,22 @@ for world_size in (2, 8, 64):
 
 # %%
 def train_unevenly(rank):
-    for step in range(3):
+    for step in range(4):
         if rank != 1 or step != 1:  # "this rank has no rows in step 1"
+            print(f"step {step}")
             dist.all_reduce(torch.ones(2))
-    print("waits for the others")
-    dist.all_reduce(torch.ones(2))
 
 
 try:
     run_ranks(train_unevenly, 3, limit_seconds=3)
 except RuntimeError as error:
-    print(error)
+    print(str(error).splitlines()[0])
+    for rank, printed in enumerate(error.printed):
+        print(f"rank {rank} called all_reduce in {', '.join(printed.split(chr(10))[:-1])}")
 
 # %% [markdown]
-# Where the ranks stopped does not tell who is at fault: a rank that waits in a later line is ahead because it left
-# something out. Look at **what each rank called**, from the start. PyTorch's *Flight Recorder* keeps such a list for
+# Rank 1 has ended, and the others wait in step 3: what they stopped in does not tell who is at fault, or where. Look at
+# **what each rank called**, from the start. PyTorch's *Flight Recorder* keeps such a list for
 # each rank. On GPUs calls are only queued, so a list goes on behind the call that hangs, on some ranks further than on
 # others.
 
