@@ -258,11 +258,14 @@ from grader import check_butterfly_rounds, check_butterfly_sums
 # %% [markdown]
 # **Exercise.** Complete the butterfly.
 #
-# *Contract.* Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape. A
-# rank sends the whole of what it holds, once to each partner, and receives once from each: log2 N rounds. Distances
-# may come in any order. For a number of ranks that is no power of two, each rank raises a `ValueError` and sends
-# nothing; that line is there. By hand: `send` and `receive` alone. It is judged on 8, 4 and 2 ranks, and on a number
-# that has to be refused.
+# *Contract.*
+# - Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape.
+# - A rank sends all that it holds, once to each partner, and receives once from each: log2 N rounds. Distances may come
+#   in any order.
+# - For other numbers of ranks than powers of two, each rank raises a `ValueError` and sends nothing; that line is there.
+# - By hand: `send` and `receive` alone.
+#
+# Judged on 8, 4 and 2 ranks, and on a number that is refused.
 
 
 # %% exercise="all_reduce_butterfly"
@@ -586,10 +589,10 @@ except RuntimeError as error:
 # %% [markdown]
 # **Exercise.** Find the rank at fault, and what it did.
 #
-# *Contract.* `records[r]` is the list of calls that rank `r` queued, each an operation and its bytes. Three ranks or
-# more; all but one agree as far as their lists go. Return the odd rank and one cause, about the first difference:
-# - `"skipped"`: it leaves out one call, and goes on with the next; `"extra"`: it makes one call more;
-# - `"swapped"`: it makes two neighbouring calls in the other order;
+# *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three ranks or more,
+# all but one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
+# - `"skipped"`: it left one call out; `"extra"`: it made one more;
+# - `"swapped"`: it made two neighbouring calls in the other order;
 # - `"other size"`: the same operation with other bytes; `"other operation"`: another one in its place.
 #
 # At least three more calls follow on every rank. Judged on ten records.

@@ -8,8 +8,8 @@
 # %% [markdown]
 # **You will be able to**
 # - predict how many all-reduces an update makes, and how many bytes go into them;
-# - make data parallel training with hooks, equal to the large batch on every rank;
-# - accumulate with `no_sync`, so that each update costs one all-reduce of the gradients.
+# - average gradients in buckets that travel while backward goes on, equal to the large batch on every rank;
+# - accumulate with one all-reduce for each update: raw, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
 from contextlib import nullcontext
@@ -300,13 +300,13 @@ def share_and_hook(model, hook):
 # **Exercise.** Complete DDP: buckets that travel while backward goes on.
 #
 # *Contract.* Gradients go into the open bucket in the order in which they become ready.
-# - `collect(parameter)` is called for each. When the bucket holds at least `bucket_bytes`, it sends it at once, in one
-#   all-reduce with `async_op=True`, and does not wait.
+# - `collect(parameter)` is called for each. As soon as the bucket holds at least `bucket_bytes`, it starts one all-reduce
+#   of it with `async_op=True`, and does not wait.
 # - `finish()` is called after each backward. It sends the open bucket, waits for every handle, and leaves the mean over
 #   the ranks in each `.grad`.
 #
-# A backward may not reach every parameter, and layers need not run in the order in which they are registered. Judged on
-# 2, 3 and 4 ranks at 3 updates, by gradients, and by when which bytes are sent.
+# A backward may leave parameters out, and layers run in any order. Judged on 2, 3 and 4 ranks, by gradients and by when
+# which bytes are sent.
 
 # %% tags=["given"]
 from grader import check_synchronised_gradients, check_synchronised_overlap

@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict how often the ranks synchronise, and when local SGD is exactly data parallel training;
 # - average a model over all ranks: what is trained, what has drifted besides, and nothing else;
-# - write local SGD with accumulation and a final average.
+# - write local SGD with accumulation and a final average, by hand and with Accelerate.
 
 # %% tags=["given"]
 import torch
@@ -126,13 +126,14 @@ for every, run in runs.items():
 # - AdamW: the first moment, divided by the root of the second.
 
 # %% [markdown]
-# *Contract.* Each rank has `micro_batches` of equal size. `k` of them make one update; the last group may be shorter,
-# and gets its update too. Gradients are accumulated to that of the mean loss. The ranks average after every `every`
-# updates, and at the end if it is needed. They average weights only: optimizer state stays on its rank.
+# *Contract.*
+# - Each rank has `micro_batches` of equal size. `k` of them make one update; a shorter last group gets its update too.
+# - The ranks average weights after every `every` updates, and at the end if it is needed. Optimizer state stays on its
+#   rank.
+# - Return how often they average, and whether they end in the weights of data parallel training on the same
+#   micro-batches, up to rounding. That one clips the averaged gradient; all gradients are longer than the limit.
 #
-# Return two things: how often the ranks average, and True or False. True means that they end in the weights of data
-# parallel training on the same micro-batches, up to rounding. With clipping, data parallel training clips the averaged
-# gradient, and all gradients are longer than the limit. Ranks have different rows. Judged on fifteen runs.
+# Ranks have different rows. Judged on fifteen runs.
 
 
 # %% exercise="predict_synchronisations"
@@ -287,13 +288,14 @@ print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,}
 # %% [markdown]
 # **Exercise.** Average a model over all ranks, in place.
 #
-# *Contract.* Every rank calls your function, between two updates. When it returns, each trained parameter
-# (`requires_grad`, with or without a gradient) and each floating-point buffer holds its mean over all ranks, on every
-# rank. Frozen parameters, other buffers and gradients stay as they are, to the last bit. Parameters stay the same
-# objects, and trainable. Each tensor that is averaged is all-reduced once, a tied one too, alone or with others;
-# nothing else is sent, no barrier either. All floating-point tensors are float32. What you return is not used.
+# *Contract.* Every rank calls your function, between two updates.
+# - Each trained parameter (`requires_grad`, with or without a gradient) and each floating-point buffer ends as its mean
+#   over all ranks. All of these are float32. Parameters stay the same objects, and trainable.
+# - Frozen parameters, other buffers and gradients keep every bit.
+# - Each tensor that is averaged is all-reduced once, a tied one too, alone or with others. Nothing else is sent, no
+#   barrier either.
 #
-# It is judged on 2 and 3 ranks, by all tensors before and after, and by the bytes of the collectives.
+# Judged on 2 and 3 ranks, by all tensors and by the bytes sent.
 
 # %% tags=["given"]
 from grader import check_averaged_bytes, check_averaged_parameters
@@ -511,9 +513,9 @@ report(run_ranks(accelerate_on_a_rank, 2, train_form=train_as_in_the_guide))
 # **Exercise.** Train with Accelerate's LocalSGD, so that the ranks average after every `every` **updates**.
 #
 # *Contract.*
-# - Every rank calls your function, with equal models and the same `dataset` of (inputs, targets). Each rank has a
-#   multiple of `k` micro-batches of `rows` rows, dealt out in order as `accelerator.prepare` does. Each is run once;
-#   `k` make one update with the gradient of their mean loss, `F.mse_loss`. SGD with `learning_rate`.
+# - Every rank calls your function, with equal models and the same `dataset` of (inputs, targets). Micro-batches of
+#   `rows` rows are dealt out in order, as `accelerator.prepare` does, and run once. `k` of a rank make one update with
+#   the gradient of their mean loss, `F.mse_loss`; none are left over. SGD with `learning_rate`.
 # - Model and optimizer are prepared; `accelerator.backward` and `LocalSGD` are used. The average that LocalSGD adds on
 #   exit may stay.
 #
