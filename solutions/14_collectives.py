@@ -262,7 +262,8 @@ from grader import check_butterfly_rounds, check_butterfly_sums
 # - Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape.
 # - A rank sends all that it holds, once to each partner, and receives once from each: log2 N rounds. Distances may come
 #   in any order.
-# - For other numbers of ranks than powers of two, each rank raises a `ValueError` and sends nothing; that line is there.
+# - For numbers of ranks that are no power of two, each rank raises a `ValueError` and sends nothing: that line is
+#   there.
 # - By hand: `send` and `receive` alone.
 #
 # Judged on 8, 4 and 2 ranks, and on a number that is refused.
@@ -589,8 +590,8 @@ except RuntimeError as error:
 # %% [markdown]
 # **Exercise.** Find the rank at fault, and what it did.
 #
-# *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three ranks or more,
-# all but one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
+# *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three
+# ranks or more, all but one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
 # - `"skipped"`: it left one call out; `"extra"`: it made one more;
 # - `"swapped"`: it made two neighbouring calls in the other order;
 # - `"other size"`: the same operation with other bytes; `"other operation"`: another one in its place.

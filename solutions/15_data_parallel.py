@@ -300,8 +300,8 @@ def share_and_hook(model, hook):
 # **Exercise.** Complete DDP: buckets that travel while backward goes on.
 #
 # *Contract.* Gradients go into the open bucket in the order in which they become ready.
-# - `collect(parameter)` is called for each. As soon as the bucket holds at least `bucket_bytes`, it starts one all-reduce
-#   of it with `async_op=True`, and does not wait.
+# - `collect(parameter)` is called for each. As soon as the bucket holds `bucket_bytes`, it starts one all-reduce of it
+#   with `async_op=True`, and does not wait.
 # - `finish()` is called after each backward. It sends the open bucket, waits for every handle, and leaves the mean over
 #   the ranks in each `.grad`.
 #
