@@ -591,7 +591,8 @@ except RuntimeError as error:
 # **Exercise.** Find the rank at fault, and what it did.
 #
 # *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three
-# ranks or more, all but one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
+# ranks or more, all but one agree as far as their lists go. Return the odd rank, and what it did at the first
+# difference:
 # - `"skipped"`: it left one call out; `"extra"`: it made one more;
 # - `"swapped"`: it made two neighbouring calls in the other order;
 # - `"other size"`: the same operation with other bytes; `"other operation"`: another one in its place.
