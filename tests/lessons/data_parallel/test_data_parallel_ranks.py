@@ -47,7 +47,7 @@ def wait_alone(rank):
         else:
             time.sleep(0.5)  # of two waits that end at once, either may be reported
 
-def refuse(model):
+def refuse(model, bucket_bytes):
     raise ValueError("a bad model")
 """
 
