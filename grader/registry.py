@@ -71,6 +71,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_accumulation_trainer",
         "check_largest_micro_batch",
         "check_predicted_peak",
+        "check_repaired_trainer",
         "check_stream_updates",
         "check_token_gradients",
         "check_token_peak",
@@ -80,8 +81,8 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_budget_peak",
         "check_checkpoint_gradients",
         "check_checkpoint_peak",
-        "check_checkpointed_accelerate",
-        "check_checkpointed_trainer",
+        "check_checkpointing_accelerate",
+        "check_checkpointing_trainer",
         "check_found_faults",
         "check_segment_peak",
     ),
@@ -137,6 +138,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.meters.device_facts": ("device_facts",),
     "grader.meters.forecast": ("forecast_peak_memory",),
+    "grader.meters.form_table": ("compare_forms",),
     "grader.meters.measurement": ("measure_peak_memory",),
     "grader.meters.optimizer_state": (
         "optimizer_state_bytes",
@@ -256,6 +258,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",
+        "check_repaired_trainer",
     ),
     "grader.judging.lessons.gradient_accumulation.loops": (
         "check_accumulated_gradients",
@@ -271,8 +274,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.judging.lessons.gradient_checkpointing.faults": ("check_found_faults",),
     "grader.judging.lessons.gradient_checkpointing.forms": (
-        "check_checkpointed_accelerate",
-        "check_checkpointed_trainer",
+        "check_checkpointing_accelerate",
+        "check_checkpointing_trainer",
     ),
     "grader.judging.lessons.gradient_checkpointing.function_peak": ("check_checkpoint_peak",),
     "grader.judging.lessons.gradient_checkpointing.functions": ("check_checkpoint_gradients",),
