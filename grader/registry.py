@@ -50,7 +50,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_all_reduce_costs",
         "check_butterfly_rounds",
         "check_butterfly_sums",
-        "check_ring_average",
+        "check_hang_diagnoses",
         "check_ring_shards",
         "check_ring_sums",
         "check_ring_traffic",
@@ -242,8 +242,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_butterfly_sums",
     ),
     "grader.judging.lessons.collectives.costs": ("check_all_reduce_costs",),
+    "grader.judging.lessons.collectives.hangs": ("check_hang_diagnoses",),
     "grader.judging.lessons.collectives.ring": (
-        "check_ring_average",
         "check_ring_shards",
         "check_ring_sums",
         "check_ring_traffic",

@@ -8,8 +8,8 @@
 # %% [markdown]
 # **You will be able to**
 # - predict the rounds and the bytes of four all-reduces;
-# - complete the butterfly, which needs the fewest rounds;
-# - write the ring, where no rank sends two tensors, however many ranks there are.
+# - complete the butterfly, and write the ring, where no rank sends two tensors, however many ranks there are;
+# - find the rank at fault, and what it did, when collectives hang.
 
 # %% tags=["given"]
 import time
@@ -20,6 +20,7 @@ import torch.distributed as dist
 from grader import (
     MIB,
     check_all_reduce_costs,
+    check_hang_diagnoses,
     format_bytes,
     format_seconds,
     look,
@@ -76,7 +77,7 @@ run = run_ranks(pass_to_the_right, 4)
 print(run)
 
 # %% [markdown]
-# The table counts real messages. The file `ranks/pass_to_the_right.py`, which now stands beside this notebook, is what
+# The table counts real messages. The file `ranks/pass_to_the_right.py`, which is now next to this notebook, is what
 # the four processes imported.
 #
 # All four messages were under way together. That is one **round**: in a round each rank can send one message and
@@ -119,7 +120,8 @@ print(run)
 # ranks is counted once. A digit 0 is a rank that is missing, a digit 2 one that was added twice. The checks speak of
 # such sums.
 #
-# Rank 0 receives one message in a round. It needs three rounds to hear from three ranks, and three to tell them.
+# Rank 0 receives one message in a round. It needs three rounds to hear from three ranks, and three
+# to send them the sum.
 
 # %% [markdown]
 # ## Predict: rounds and bytes
@@ -200,7 +202,7 @@ def all_reduce_tree(tensor, rank, world_size, send, receive):
 
 # %%
 def report(name, all_reduce, world_size=8, elements=1024):
-    """Run an all-reduce, and print the sum, the rounds and the bytes beside the prediction."""
+    """Run an all-reduce, and print the sum, the rounds and the bytes next to the prediction."""
     run = look_at_ranks(add_up, world_size, all_reduce=all_reduce, elements=elements)
     if run:
         most = max(one.sent_bytes for one in run.traffic)
@@ -256,11 +258,15 @@ from grader import check_butterfly_rounds, check_butterfly_sums
 # %% [markdown]
 # **Exercise.** Complete the butterfly.
 #
-# *Contract.* Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape. A
-# rank sends the whole of what it holds, once to each partner, and receives once from each: log2 N rounds. Distances
-# may come in any order. For a number of ranks that is no power of two, each rank raises a `ValueError` and sends
-# nothing; that line is there. By hand: `send` and `receive` alone. It is judged on 8, 4 and 2 ranks, and on a number
-# that has to be refused.
+# *Contract.*
+# - Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape.
+# - A rank sends all that it holds, once to each partner, and receives once from each: log2 N rounds. Distances may come
+#   in any order.
+# - For numbers of ranks that are no power of two, each rank raises a `ValueError` and sends nothing: that line is
+#   there.
+# - By hand: `send` and `receive` alone.
+#
+# Judged on 8, 4 and 2 ranks, and on a number that is refused.
 
 
 # %% exercise="all_reduce_butterfly"
@@ -331,7 +337,7 @@ check_butterfly_rounds(all_reduce_butterfly)
 from grader import check_ring_sums, check_ring_traffic
 
 # %% [markdown]
-# **Exercise.** Write the ring. The cell is empty but for its contract.
+# **Exercise.** Write the ring from its contract.
 #
 # *Contract.* Return the sum on every rank, in the shape of `tensor`, with the same bits everywhere. `tensor` stays as
 # it is. It is contiguous and has any shape: its elements need not share out evenly, and may be fewer than the ranks.
@@ -395,8 +401,9 @@ check_ring_traffic(all_reduce_ring)
 # In each of two halves it sends every chunk but one, so 2 (N - 1) / N of a tensor.
 # </details>
 #
-# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to be told. That makes 2 (N - 1) S
-# for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal [Patarasuk and Yuan].
+# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to reach the others. That makes
+# 2 (N - 1) S for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal
+# [Patarasuk and Yuan], as long as only ranks add.
 
 # %% [markdown]
 # ## Which one is fastest, and when
@@ -506,19 +513,132 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 # The ring again: it receives 1 / N of a tensor at a time, and adds less than one tensor, however many ranks there are.
 
 # %% [markdown]
+# ## Two bandwidths
+#
+# Benchmarks of collectives print two numbers for an all-reduce of S bytes that takes t seconds:
+#
+# - **algorithm bandwidth**, S / t: what a program notices;
+# - **bus bandwidth**, 2 (N - 1) / N x S / t: what each link carries in a ring.
+#
+# The first one falls as ranks are added, even if every link is fully used. The second one does not, so it is the one to
+# compare with the hardware. The next cell takes the ring of the model, at 10 GB/s and without latency.
+
+# %%
+for world_size in (2, 8, 64):
+    tensor_bytes = 256 * MIB
+    seconds = 2 * (world_size - 1) / world_size * tensor_bytes / bytes_per_second
+    algorithm = tensor_bytes / seconds / 1e9
+    bus = 2 * (world_size - 1) / world_size * algorithm
+    print(f"{world_size:>2} ranks: algorithm bandwidth {algorithm:5.2f} GB/s, bus bandwidth {bus:5.2f} GB/s")
+
+# %% [markdown]
 # ## What libraries choose
 #
 # - **gloo**: `dist.all_reduce` on CPUs. Its default is the ring, at every size.
-# - **NCCL**: GPUs of NVIDIA. It has rings and trees. From the bytes, the number of GPUs and nodes and the links, it
-#   estimates what each would take, and takes the fastest; `NCCL_ALGO` overrules it. Its trees are *double*: two trees,
-#   each for half of the tensor.
-# - **MPICH**, for clusters: recursive doubling for short tensors. For long ones a butterfly that halves what it sends:
-#   first a reduce-scatter, then an all-gather.
+# - **NCCL**: GPUs of NVIDIA. It has rings, and trees that are *double*: two trees, each for half of the tensor. From
+#   the bytes, the number of GPUs and nodes and the links, it estimates what each would take; `NCCL_ALGO` overrules it.
+#   On switches that can add, **NVLS** lets the switch reduce.
+# - **MPICH**, for clusters: recursive doubling for short tensors; for long ones a reduce-scatter by halving, then an
+#   all-gather.
 
 # %% [markdown]
-# So NCCL and MPICH choose by the size of the tensor, as the figure does. Gloo has the same answer for all, which is the
-# one for large tensors. That small tensors pay for rounds is also why data parallel training packs many small gradients
-# into one large *bucket* (lesson 15).
+# That 2 (N - 1) / N S is the least assumes that only **ranks** add. Where a switch adds, a rank sends its tensor once
+# and receives the sum once: S, about half of the ring's bytes.
+#
+# Links differ, too: inside a node they are several times as fast as between nodes. So libraries go in levels:
+# reduce-scatter within each node, all-reduce between nodes for each share, all-gather within the node. Between nodes, a
+# GPU then carries only its share.
+#
+# That small tensors pay for rounds is also why data parallel training packs many small gradients into one large
+# *bucket* (lesson 15).
+
+# %% [markdown]
+# | | |
+# |---|---|
+# | use an all-reduce when | all ranks need the whole sum: gradients of data parallel training |
+# | do not when | each rank needs only a share (reduce-scatter), or one rank needs it (reduce) |
+# | combine with | buckets (lesson 15), fewer synchronisations (16), sharded state |
+
+# %% [markdown]
+# ## When it hangs
+#
+# Every rank has to call the same collectives, with the same sizes, in the same order. If one does not, the others wait,
+# and the rank at fault may look as idle as they do. Here rank 1 leaves out one all-reduce.
+
+
+# %%
+def train_unevenly(rank):
+    for step in range(4):
+        if rank != 1 or step != 1:  # "this rank has no rows in step 1"
+            print(f"step {step}")
+            dist.all_reduce(torch.ones(2))
+
+
+try:
+    run_ranks(train_unevenly, 3, limit_seconds=3)
+except RuntimeError as error:
+    print(str(error).splitlines()[0])
+    for rank, printed in enumerate(error.printed):
+        print(f"rank {rank} called all_reduce in {', '.join(printed.split(chr(10))[:-1])}")
+
+# %% [markdown]
+# Rank 1 has ended, and the others wait in step 3: what they stopped in does not tell who is at fault, or where. Look at
+# **what each rank called**, from the start. PyTorch's *Flight Recorder* keeps such a list for
+# each rank. On GPUs calls are only queued, so a list goes on behind the call that hangs, on some ranks further than on
+# others.
+
+# %% [markdown]
+# **Exercise.** Find the rank at fault, and what it did.
+#
+# *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three
+# ranks or more, all but one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
+# - `"skipped"`: it left one call out; `"extra"`: it made one more;
+# - `"swapped"`: it made two neighbouring calls in the other order;
+# - `"other size"`: the same operation with other bytes; `"other operation"`: another one in its place.
+#
+# At least three more calls follow on every rank. Judged on ten records.
+
+
+# %% exercise="diagnose_hang"
+def diagnose_hang(records: list) -> tuple[int, str]:
+    """Find the rank whose collectives do not match, and how they differ.
+
+    Args:
+        records: Of each rank its (operation, bytes) in order.
+
+    Returns:
+        The rank, and "skipped", "extra", "swapped", "other size" or "other operation".
+    """
+    ### BEGIN SOLUTION
+    place = 0
+    while len({record[place] for record in records}) == 1:
+        place += 1
+    calls = [record[place] for record in records]
+    odd = next(rank for rank, call in enumerate(calls) if calls.count(call) == 1)
+    own, others = records[odd][place:], records[odd - 1][place:]
+    if own[:2] == others[1::-1]:
+        return odd, "swapped"
+    if own[0] == others[1]:
+        return odd, "skipped"
+    if own[1] == others[0]:
+        return odd, "extra"
+    return odd, "other size" if own[0][0] == others[0][0] else "other operation"
+    ### END SOLUTION
+
+
+# %%
+step = [("all_reduce", 4096), ("all_reduce", 8192), ("all_gather", 512)]
+look(diagnose_hang, [step * 3, [*step, *step[1:], *step], step * 2])
+
+# %% check="check_hang_diagnoses" points=2
+check_hang_diagnoses(diagnose_hang)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: read the lists side by side, one line for each call. Up to which line do all ranks agree, and who is alone in
+# the next?<br>
+# Then: write down the next two calls of that rank and of another one. Each of the five causes shows in these four.
+# </details>
 
 # %% [markdown] tags=["further"]
 # ## Further: half a ring
@@ -616,95 +736,6 @@ print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):
 # models together again that have drifted apart.
 
 # %% [markdown]
-# ## Further: bug hunt
-#
-# This function shall average gradients over a ring. It has four faults.
-#
-# ```python
-# def average_gradients(tensor, rank, world_size, send, receive):
-#     pieces = list(tensor.flatten().split(tensor.numel() // world_size))
-#     following, previous = (rank + 1) % world_size, (rank - 1) % world_size
-#     for i in range(world_size - 1):
-#         send(pieces[(rank - i) % world_size], following)
-#         pieces[(rank - i - 1) % world_size] += receive(previous)
-#     for i in range(world_size - 1):
-#         send(pieces[(rank - i + 1) % world_size], following)
-#         pieces[(rank - i) % world_size] += receive(previous)
-#     return torch.cat(pieces) / len(pieces)
-# ```
-#
-# <details><summary>The four faults</summary>
-# The second loop adds, where it has to replace. The length of a piece is rounded down: 10 elements on 4 ranks become 5
-# pieces, of which the last never travels and the sum is divided by 5; for 3 elements the length is 0. What is returned
-# is flat. And += on a view changes the gradient that was handed over.
-# </details>
-
-# %% tags=["given"]
-from grader import check_ring_average
-
-# %% [markdown]
-# **Exercise.** Repair it.
-#
-# *Contract.* Return the mean of the tensors of all ranks, in the shape of `tensor`. All else is as in the contract of
-# the ring: any shape, fewer elements than ranks, one rank alone, 2 (N - 1) messages of one chunk, and `tensor` as it
-# was.
-
-
-# %% exercise="average_gradients"
-def average_gradients(tensor, rank: int, world_size: int, send, receive):
-    """Average the tensors of all ranks over a ring, by hand.
-
-    Args:
-        tensor: This rank's tensor, contiguous, of any shape.
-        rank: Number of this rank.
-        world_size: Number of ranks, 1 or more.
-        send: send(tensor, destination).
-        receive: receive(source) returns a tensor.
-
-    Returns:
-        The mean, in the shape of `tensor`.
-    """
-    ### BEGIN SOLUTION
-    chunks = list(tensor.flatten().tensor_split(world_size))
-    for step in range(world_size - 1):
-        send(chunks[(rank - step) % world_size], (rank + 1) % world_size)
-        place = (rank - step - 1) % world_size
-        chunks[place] = chunks[place] + receive((rank - 1) % world_size)
-    for step in range(world_size - 1):
-        send(chunks[(rank - step + 1) % world_size], (rank + 1) % world_size)
-        chunks[(rank - step) % world_size] = receive((rank - 1) % world_size)
-    return torch.cat(chunks).view_as(tensor) / world_size
-    ### END SOLUTION
-
-
-# %%
-def try_average(rank, world_size, send, receive, average, shape):
-    """Return N times the mean, its shape, and the tensor as it is afterwards."""
-    tensor = torch.full(shape, 16.0**rank, dtype=torch.float64)
-    mean = average(tensor, rank, world_size, send, receive)
-    return world_size * mean, list(mean.shape), tensor
-
-
-for shape in ([8], [10], [2, 4], [3]):
-    tried = look_at_ranks(try_average, 4, average=average_gradients, shape=shape)
-    if not tried:
-        break
-    means, shapes, afterwards = zip(*tried.returned, strict=True)
-    print(f"{shape!s:<6} of 16**r, averaged: 4 * mean {say_counts(means)}, shape {shapes[0]}")
-    print(f"{'':<6} rank 0 began with 0x1, and its tensor now holds {say_counts(afterwards[:1])}")
-
-# %% check="check_ring_average" points=1 tags=["needs-loopback"]
-check_ring_average(average_gradients)
-
-# %% [markdown] tags=["hint"]
-# <details><summary>Hint</summary>
-# First: run the function as it is printed, with the cell above. Four times the mean should be 0x1111 in each shape.
-# Which digits are larger with 8 elements? What is new with 10, what becomes of [2, 4], and what does rank 0 hold in
-# the end?<br>
-# Then: which operation of PyTorch gives exactly N chunks, and which lines write into what was handed over?
-# </details>
-
-# %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>How many bytes does each rank of a ring send of S bytes, on 4 ranks and on 1,000?</summary>
@@ -715,6 +746,9 @@ check_ring_average(average_gradients)
 # </details>
 # <details><summary>What do a reduce-scatter and an all-gather make together?</summary>
 # An all-reduce.
+# </details>
+# <details><summary>One rank waits in a later line than all others. Is it the one that is right?</summary>
+# No: it may be ahead because it left a call out. The lists of calls tell.
 # </details>
 #
 # **Takeaway: an all-reduce costs rounds and bytes; the butterfly spares rounds, the ring spares bytes.**
@@ -728,8 +762,11 @@ check_ring_average(average_gradients)
 # - [gloo, allreduce.cc][gloo]: the ring is what an unspecified algorithm means.
 # - [NCCL, NCCL_ALGO][nccl]; [what its choice depends on][choice], and [how it is made][estimate]; [double binary
 #   trees][trees].
+# - [NCCL tests, performance][performance]: algorithm and bus bandwidth. [NCCL, NVLS][nvls]: reduction in the switch.
+# - [PyTorch, Flight Recorder][recorder]: the record of what each rank called.
 # - *Efficient training and inference*, seminar slides: the four all-reduces in pictures.
-#
+
+# %% [markdown]
 # A published course calls *butterfly* an all-reduce in which each rank sends one chunk to every other rank, and then
 # its sum to every other rank. That is a direct reduce-scatter and all-gather: 1.75 S and 14 rounds on 8 ranks, as in a
 # ring.
@@ -740,4 +777,7 @@ check_ring_average(average_gradients)
 # [nccl]: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 # [choice]: https://github.com/NVIDIA/nccl/issues/754
 # [estimate]: https://github.com/NVIDIA/nccl/issues/457
+# [performance]: https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
+# [nvls]: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-nvls-enable
+# [recorder]: https://docs.pytorch.org/tutorials/unstable/flight_recorder_tutorial.html
 # [trees]: https://developer.nvidia.com/blog/massively-scale-deep-learning-training-nccl-2-4/

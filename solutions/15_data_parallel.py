@@ -8,8 +8,8 @@
 # %% [markdown]
 # **You will be able to**
 # - predict how many all-reduces an update makes, and how many bytes go into them;
-# - make data parallel training with hooks, equal to the large batch on every rank;
-# - accumulate with `no_sync`, so that each update costs one all-reduce of the gradients.
+# - average gradients in buckets that travel while backward goes on, equal to the large batch on every rank;
+# - accumulate with one all-reduce for each update: raw, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
 from contextlib import nullcontext
@@ -183,8 +183,8 @@ parameters = list(make_chain(4, 64, 256).parameters())
 predicted = look(lambda: [predict_all_reduces(parameters, bucket_bytes, k, no_sync) for no_sync in places])
 for index, no_sync in enumerate(places):
     sizes = all_reduces_of(run_ranks(run_update, 2, bucket_bytes=bucket_bytes, k=k, no_sync=no_sync))
-    beside = f"predicted {predicted[index]}" if predicted else ""
-    print(f"{no_sync:<28} measured {len(sizes):>2} all-reduces, {sum(sizes):>9,} bytes   {beside}")
+    forecast = f"predicted {predicted[index]}" if predicted else ""
+    print(f"{no_sync:<28} measured {len(sizes):>2} all-reduces, {sum(sizes):>9,} bytes   {forecast}")
 
 # %%
 from grader import draw_curves
@@ -300,13 +300,13 @@ def share_and_hook(model, hook):
 # **Exercise.** Complete DDP: buckets that travel while backward goes on.
 #
 # *Contract.* Gradients go into the open bucket in the order in which they become ready.
-# - `collect(parameter)` is called for each. When the bucket holds at least `bucket_bytes`, it sends it at once, in one
-#   all-reduce with `async_op=True`, and does not wait.
+# - `collect(parameter)` is called for each. As soon as the bucket holds `bucket_bytes`, it starts one all-reduce of it
+#   with `async_op=True`, and does not wait.
 # - `finish()` is called after each backward. It sends the open bucket, waits for every handle, and leaves the mean over
 #   the ranks in each `.grad`.
 #
-# A backward may not reach every parameter, and layers need not run in the order in which they are registered. Judged on
-# 2, 3 and 4 ranks at 3 updates, by gradients, and by when which bytes are sent.
+# A backward may leave parameters out, and layers run in any order. Judged on 2, 3 and 4 ranks, by gradients and by when
+# which bytes are sent.
 
 # %% tags=["given"]
 from grader import check_synchronised_gradients, check_synchronised_overlap
@@ -436,7 +436,7 @@ run = run_ranks(show_rows, 3)
 # %% [markdown]
 # ## Write: one all-reduce for each update
 #
-# Now both together: data parallel, and `k` micro-batches for each update. The cell is empty but for its contract.
+# Now both together: data parallel, and `k` micro-batches for each update. Write it from its contract.
 #
 # *Contract.* `model` is in DistributedDataParallel, and is the one to call; a DistributedDataParallel that you make of
 # its module does as well. `optimizer` makes the updates. `micro_batches` are those of **all** ranks, and the list stays
@@ -507,7 +507,7 @@ check_data_parallel_traffic(train_accumulated)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: take your loop of lesson 2 with a short last group. Mark the micro-batch of each group that has to talk.<br>
-# Then: no_sync is a context. Which two lines stand in it, and for which micro-batches is it replaced by nullcontext()?
+# Then: no_sync is a context. Which two lines are inside it, and for which micro-batches does nullcontext() replace it?
 # </details>
 
 # %% [markdown]
@@ -690,14 +690,71 @@ for world_size in (2, 4, 8):
 
 # %% [markdown]
 # From 2 ranks to 8, a rank sends 1.75 times as much: `2 (N - 1) / N` stays below 2, however many ranks there are. More
-# micro-batches send less for each row. But a larger effective batch means fewer updates for the same rows. Whether that
-# trains as well is a question of quality, as in lesson 2.
+# micro-batches send less for each row, but a larger effective batch means fewer updates for the same rows.
 #
+# **Weak scaling** keeps the rows of each rank, so `N` ranks process `N` times the rows in the same time, if the
+# all-reduce hides behind backward. **Strong scaling** keeps the batch: each rank has 1 / N of the rows and the same
+# bytes to send, so at some `N` the all-reduce takes longer than backward. The rest is the *exposed* all-reduce.
+
+# %% [markdown]
+# Where losses count **tokens**, divide by the tokens of all ranks: all-reduce the count first, and multiply the sum of
+# each rank's losses by `N` over that count, because DDP takes the mean.
+
+# %% [markdown]
+# ## Fewer bytes for each gradient
+#
+# DDP hands each bucket to a **communication hook**, `model.register_comm_hook(state, hook)`. PyTorch's own: the plain
+# all-reduce; `fp16_compress_hook`, and `bf16_compress_hook` where NCCL is; `powerSGD_hook`, which sends two thin
+# matrices instead of one; `quantization_pertensor_hook`, 8 bits for each number, as in QSGD. The next cell counts what
+# they put into all-reduces for one update of 1 MiB of gradients. PowerSGD's is computed: its all-reduces are started
+# by callbacks, which the counter does not see.
+
+
+# %%
+def bytes_with_hook(rank, hook_name, updates):
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+    torch.manual_seed(0)
+    model = DistributedDataParallel(make_chain(2, 256, 256))
+    hook, state = getattr(default_hooks, hook_name, None), None
+    if hook is None:
+        hook = powerSGD_hook.powerSGD_hook
+        state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=2, start_powerSGD_iter=2)
+    model.register_comm_hook(state, hook)
+    for update in range(updates):
+        torch.manual_seed(8 * update + rank)
+        model.zero_grad()
+        model(torch.randn(32, 256)).square().mean().backward()
+    return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
+
+# %%
+exact = None
+for hook_name in ("allreduce_hook", "fp16_compress_hook", "powerSGD_hook"):
+    runs = [run_ranks(bytes_with_hook, 2, hook_name=hook_name, updates=updates) for updates in (5, 6)]
+    fewer, more = (sum(size for kind, _, size in run.traffic[0].events if kind == "all_reduce") for run in runs)
+    exact = runs[1].returned[0] if exact is None else exact
+    error = float((runs[1].returned[0] - exact).norm() / exact.norm())
+    kib, how = (more - fewer) / 1024, "measured"
+    if hook_name == "powerSGD_hook":  # four matrices as two of 256 x 2 each, and four biases
+        kib, how = (4 * 2 * 256 * 2 + 4 * 256) * 4 / 1024, "computed"
+    print(f"{hook_name:<19} {kib:8.1f} KiB for update 6 ({how}), gradient off by {error:.1e} of its norm")
+
+# %% [markdown]
 # | | one device | data parallel, `N` ranks |
 # |---|---|---|
 # | memory of a device | whole model, its micro-batch | whole model, its micro-batch, buckets |
 # | rows of an update | rows x `k` | rows x `k` x `N` |
 # | sent by a rank for an update | nothing | `2 (N - 1) / N` x gradients |
+# | **use it when** | | model and micro-batch fit on one device, and time counts |
+# | **do not when** | | the model does not fit: shard it (lesson 18) |
+# | **combine with** | | accumulation with `no_sync`, mixed precision, compression |
+
+# %% [markdown]
+# **How such a script is started.** `torchrun --nproc_per_node=4 script.py` starts four ranks and sets `RANK`,
+# `LOCAL_RANK` and `WORLD_SIZE` for each. The script calls `dist.init_process_group("nccl")` and
+# `torch.cuda.set_device(local_rank)` first. `accelerate config` asks for the machines once and saves the answers;
+# `accelerate launch script.py` then does what `torchrun` does, also for TPUs through XLA.
 
 # %% [markdown] tags=["further"]
 # ## Further: bug hunt

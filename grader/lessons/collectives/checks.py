@@ -8,10 +8,10 @@ from typing import Any
 from torch import Tensor
 
 from grader.lessons.collectives.costs import cost_cases
+from grader.lessons.collectives.hangs import hang_cases
 from grader.lessons.collectives.ranks import SENT_NOTHING, reduce_cases, refuse_ranks
 from grader.lessons.collectives.reductions import (
     ReductionCase,
-    average_cases,
     butterfly_cases,
     group_by_ranks,
     ring_cases,
@@ -28,6 +28,7 @@ from grader.ranks.run import RankRun
 from grader.verdict import CheckFailed, NotSolvedYet
 
 COLLECTIVE = ("tensor", "rank", "world_size", "send", "receive")
+CAUSES = ("skipped", "extra", "swapped", "other size", "other operation")
 PREDICTION = ("algorithm", "world_size", "tensor_bytes")
 NEVER_CAME = ("message_never_came", "raised_connection_error")
 STOPS = (  # what ends a run: code, part of the error's text, diagnosis
@@ -114,10 +115,22 @@ def check_ring_shards(reduce_scatter_ring: Callable[..., Any], seed: int) -> Obs
     return _observe(reduce_scatter_ring, "reduce_scatter_ring", shard_cases(seed), is_shape_free=True)
 
 
-@make_check("average_gradients", COLLECTIVE)
-def check_ring_average(average_gradients: Callable[..., Any], seed: int) -> Observation:
-    """Average tensors on the ranks of another ring."""
-    return _observe(average_gradients, "average_gradients", average_cases(seed))
+@make_check("diagnose_hang", ("records",))
+def check_hang_diagnoses(diagnose_hang: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the rank and the cause of ten recorded hangs."""
+    said = []
+    for case in hang_cases(seed):
+        answer = diagnose_hang([list(record) for record in case.records])
+        if not isinstance(answer, tuple | list) or len(answer) != 2:
+            found = "None" if answer is None else f"{type(answer).__name__}: {answer!r}"[:80]
+            look_at = "You return no pair. Return the rank, then the cause."
+            fail("returned_none" if answer is None else "no_pair", "a rank and a cause", found, look_at)
+        cause = str(answer[1])
+        if cause not in CAUSES:
+            look_at = f"You return another cause than the five of the contract: {', '.join(CAUSES)}."
+            fail("other_word", "one of the five causes", repr(cause)[:60], look_at)
+        said.append([int(require_number(answer[0], "the rank")), cause])
+    return Observation({"said": said})
 
 
 def _observe(

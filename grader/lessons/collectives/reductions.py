@@ -84,11 +84,6 @@ def shard_cases(seed: int) -> tuple[ReductionCase, ...]:
     return tuple(case for case in ring_cases(seed + 1) if case.world_size > 1)
 
 
-def average_cases(seed: int) -> tuple[ReductionCase, ...]:
-    """Return the cases of another ring."""
-    return ring_cases(seed + 2)
-
-
 def group_by_ranks(cases: Sequence[ReductionCase]) -> list[tuple[int, list[ReductionCase]]]:
     """Return the cases by their number of ranks, in order: one launch serves those of one number."""
     numbers = dict.fromkeys(case.world_size for case in cases)

@@ -50,5 +50,5 @@ def parallel_forms_cases(seed: int) -> tuple[ParallelFormsCase, ...]:
     draw = random.Random(seed)
     return (
         ParallelFormsCase(2, draw.choice((3, 5)), 1, 2, seed),
-        ParallelFormsCase(3, 2, draw.choice((2, 4)), 2, seed + 1),
+        ParallelFormsCase(3, 5, draw.choice((2, 4)), 2, seed + 1),
     )

@@ -73,19 +73,21 @@ def watch_all_reduces(model: nn.Module) -> Iterator[tuple[Events, list[_Started]
         function(tensor, op, group)
         others.is_known = False
 
-    def all_reduce(tensor: Tensor, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
+    def all_reduce(tensor: Any, op: Any = dist.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:
         if not isinstance(tensor, Tensor):
             return function(tensor, op, group, async_op)
         events.append([START if async_op else BLOCKING, tensor.nbytes])
         if not async_op:
-            return run(tensor, op, group)
+            run(tensor, op, group)
+            return None
         started.append(_Started(tensor, lambda kept: run(kept, op, group), events))
         return started[-1]
 
     def ready(parameter: Tensor) -> None:
         events.append([READY, parameter.nbytes])
 
-    hooks = [one.register_post_accumulate_grad_hook(ready) for one in model.parameters() if one.requires_grad]
+    trained = [one for one in model.parameters() if one.requires_grad]
+    hooks = [one.register_post_accumulate_grad_hook(ready) for one in trained]  # type: ignore[no-untyped-call]
     dist.all_reduce = all_reduce
     try:
         with others:

@@ -98,16 +98,16 @@ def check_local_sgd_traffic(train_local_sgd: Callable[..., Any], seed: int) -> O
     return _observe_all(observe_epochs, train_local_sgd, seed, epoch_cases(seed), "train_local_sgd")
 
 
-@make_check("train_accelerated", FORM_PARAMETERS)
-def check_local_sgd_accelerate(train_accelerated: Callable[..., Any], seed: int) -> Observation:
+@make_check("train_local_sgd_with_accelerate", FORM_PARAMETERS)
+def check_local_sgd_accelerate(train_local_sgd_with_accelerate: Callable[..., Any], seed: int) -> Observation:
     """Train two epochs with Accelerate's LocalSGD, on two and on three ranks."""
     from grader.lessons.local_sgd.form_ranks import observe_accelerated
 
     reports = []
     for number, case in enumerate(accelerated_cases(seed)):
-        arguments = {"answer": train_accelerated, "seed": seed, "number": number}
+        arguments: dict[str, Any] = {"answer": train_local_sgd_with_accelerate, "seed": seed, "number": number}
         try:
-            run = run_on_ranks(observe_accelerated, case.world_size, "train_accelerated", **arguments)
+            run = run_on_ranks(observe_accelerated, case.world_size, "train_local_sgd_with_accelerate", **arguments)
         except CheckFailed as failure:
             _explain_known(failure)
             raise

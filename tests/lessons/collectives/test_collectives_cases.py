@@ -7,7 +7,6 @@ import torch
 
 from grader.lessons.collectives.costs import ALGORITHMS, cost_cases
 from grader.lessons.collectives.reductions import (
-    average_cases,
     butterfly_cases,
     group_by_ranks,
     ring_cases,
@@ -37,7 +36,7 @@ def test_costs_tell_what_is_rounded_and_when(seed):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("cases", [ring_cases, average_cases, shard_cases])
+@pytest.mark.parametrize("cases", [ring_cases, shard_cases])
 def test_a_ring_has_even_and_uneven_chunks_and_fewer_elements_than_ranks(cases, seed):
     first, *others = cases(seed)
     assert first.world_size == 4 and first.is_counting and first.elements % 4 == 0

@@ -9,7 +9,6 @@ from rank_simulation import observe, run
 from grader.judging.lessons.collectives.butterfly import judge_butterfly_rounds, judge_butterfly_sums
 from grader.judging.lessons.collectives.costs import NUMBERS, all_reduce_cost, judge_all_reduce_costs
 from grader.judging.lessons.collectives.ring import (
-    judge_ring_average,
     judge_ring_shards,
     judge_ring_sums,
     judge_ring_traffic,
@@ -18,7 +17,6 @@ from grader.judging.lessons.collectives.runs import digits_of
 from grader.judging.lessons.collectives.sums import say_count, say_digits
 from grader.lessons.collectives.reductions import (
     ReductionCase,
-    average_cases,
     butterfly_cases,
     ring_cases,
     shard_cases,
@@ -108,14 +106,6 @@ def test_a_shifted_ring_is_explained_like_any_other(seed):
     assert judge_ring_sums(seen, seed).code == "second_half_missing"
 
 
-@pytest.mark.parametrize(("factor", "code"), [(4, "not_averaged"), (1 / 4, "divided_too_often"), (2, "scaled")])
-def test_what_is_wrong_with_means_is_named(factor, code):
-    def average(tensor, rank, world_size, *messages):
-        return ring()(tensor, rank, world_size, *messages) / world_size * factor
-
-    assert judge_ring_average(observe(average, average_cases(0)), 0).code == code
-
-
 def in_halves(tensor, rank, world_size, send, receive):
     """Send each chunk as two messages."""
 
@@ -197,7 +187,7 @@ def test_a_stop_is_reported_unless_what_went_before_explains_it(seed):
         assert (verdict.code, verdict.measured) == (code, "IndexError")
 
 
-@pytest.mark.parametrize("judge", [judge_ring_sums, judge_ring_traffic, judge_ring_average, judge_ring_shards])
+@pytest.mark.parametrize("judge", [judge_ring_sums, judge_ring_traffic, judge_ring_shards])
 def test_observations_that_no_check_makes_are_rejected(judge):
     seen = observe(ring(), ring_cases(0))
     for facts in (
@@ -216,7 +206,6 @@ def test_observations_that_no_check_makes_are_rejected(judge):
     [
         (judge_ring_sums, ring_cases),
         (judge_ring_traffic, ring_cases),
-        (judge_ring_average, average_cases),
         (judge_ring_shards, shard_cases),
         (judge_butterfly_sums, butterfly_cases),
     ],

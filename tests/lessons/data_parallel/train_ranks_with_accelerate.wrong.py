@@ -9,7 +9,7 @@ def train_ranks_with_accelerate(model, dataset, batch: int, k: int, learning_rat
 # %% edit="hard_coded" code="accelerate_other_rows" seed=20011
 # Source: the rows of the visible case
 # -     loader = DataLoader(dataset, batch_size=batch // (accelerator.num_processes * k))
-# +     loader = DataLoader(dataset, batch_size={2: 5, 3: 2}[accelerator.num_processes])
+# +     loader = DataLoader(dataset, batch_size={2: 5, 3: 5}[accelerator.num_processes])
 
 # %% edit="copied_from_lesson" code="accelerate_batch_not_divided_by_k"
 # Source: lesson 2, where the loader's batch is that of a micro-batch

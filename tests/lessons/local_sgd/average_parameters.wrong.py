@@ -21,7 +21,7 @@ def average_parameters(model) -> None:
 # Gradients are averaged instead of parameters.
 def average_parameters(model) -> None:
     world_size = dist.get_world_size()
-    average([parameter.grad for parameter in model.parameters() if parameter.requires_grad], world_size)
+    average_tensors([parameter.grad for parameter in model.parameters() if parameter.requires_grad], world_size)
 
 
 # %% answer="outside_no_grad" code="averaged_outside_no_grad"

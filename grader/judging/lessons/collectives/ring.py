@@ -1,9 +1,8 @@
-"""Judges the ring, its first half alone, and the mean over a ring: what the ranks hold, and what they sent to whom."""
+"""Judges the ring, and its first half alone: what the ranks hold, and what they sent to whom."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -25,7 +24,7 @@ from grader.judging.lessons.collectives.sums import (
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import is_near
 from grader.judging.references import Answer, ReferenceTable
-from grader.lessons.collectives.reductions import BASE, ReductionCase, average_cases, ring_cases, shard_cases
+from grader.lessons.collectives.reductions import BASE, ReductionCase, ring_cases, shard_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -48,13 +47,6 @@ def ring(rank: int, ranks: int) -> Routine:
     return chunks
 
 
-def mean(rank: int, case: ReductionCase) -> Routine:
-    """Average one number of each rank in each chunk over the ring."""
-    chunks = yield from ring(rank, case.world_size)
-    divisor = case.world_size
-    return [chunk / divisor for chunk in chunks]
-
-
 def judge_ring_sums(observation: Observation, seed: int) -> Verdict:
     """Compare the sums of every rank."""
     runs = runs_of(observation, ring_cases(seed), _steps_of_both)
@@ -71,17 +63,6 @@ def judge_ring_traffic(observation: Observation, seed: int) -> Verdict:
     wrong = judge_values(runs, _explainer(runs, RINGS, seed)) or _judge_stop(observation, runs)
     wrong = wrong or _judge_rings(runs) or judge_equal_bits(runs)
     return wrong or _praise("a ring of chunks", runs[0])
-
-
-def judge_ring_average(observation: Observation, seed: int) -> Verdict:
-    """Compare the mean of every rank, times the number of ranks, with the sum; then what was sent."""
-    runs = runs_of(observation, average_cases(seed), _steps_of_both)
-    multiplied = [replace(run, returned=[value.double() * run.ranks for value in run.returned]) for run in runs]
-    wrong = judge_values(multiplied, _explainer(runs, MEANS, seed), what="mean times the number of ranks")
-    wrong = wrong or _judge_stop(observation, runs) or _judge_rings(runs) or judge_equal_bits(runs)
-    if wrong:
-        return wrong
-    return Verdict(PASSED, "the mean on every rank", f"{len(runs)} means, each input as it was, 2 (N - 1) messages")
 
 
 def judge_ring_shards(observation: Observation, seed: int) -> Verdict:
@@ -203,11 +184,6 @@ def _has_steps_of_four(run: Run) -> bool:
     return all(len(peers) == run.steps // (run.ranks - 1) * (FIRST_RANKS - 1) for peers in run.sent)
 
 
-def _is_divided_by_pieces(run: Run) -> bool:
-    first, total = float(run.pairs[0][0][0]), float(run.pairs[0][1][0])
-    return run.case.is_counting and is_near(first * (run.ranks + 1), total * run.ranks, relative=RELATIVE_TOLERANCE)
-
-
 def _is_of_neighbour(run: Run) -> bool:
     rights = [right for _, right in run.pairs]
     shifted = (rights[step:] + rights[:step] for step in (1, -1))
@@ -234,8 +210,6 @@ def _edit_second_loop(send: int, put: int) -> dict[str, str]:
 
 FIRST_STEPS, SECOND_STEPS = "first in range(ranks - 1)", "second in range(ranks - 1)"
 ADDED, PLACE = "chunks[place] + received", "rank - first - 1"
-DIVISOR = "divisor = case.world_size"
-UNDIVIDED = {DIVISOR: "divisor = 1"}
 RING_MISCONCEPTIONS: tuple[Misconception[Answer], ...] = (
     Misconception(
         "second_half_missing",
@@ -295,43 +269,6 @@ RINGS = ReferenceTable(
     cases=lambda seed: ring_cases(seed)[:2],
     is_near=_are_near,
 )
-MEANS = ReferenceTable(
-    (mean, ring),
-    Misconception("not_averaged", "You return the sum. Divide it by the number of ranks.", UNDIVIDED),
-    Misconception(
-        "divided_by_others",
-        "You divide by the number of the other ranks. The tensor of the rank itself is in the sum, too.",
-        {DIVISOR: "divisor = case.world_size - 1"},
-    ),
-    Misconception(
-        "divided_by_elements",
-        "You divide by the number of elements. The mean is over the ranks: look at what the divisor counts.",
-        {DIVISOR: "divisor = case.elements"},
-    ),
-    Misconception(
-        "mean_rounded",
-        "You make the mean a whole number. Look for `//`, `round` and conversions to integers.",
-        {"chunk / divisor": "chunk // divisor"},
-        measured="means that are whole numbers",
-    ),
-    Misconception(
-        "divided_at_each_step",
-        "You divide by the number of ranks inside the loop, so what travels on is divided again on each rank. Divide "
-        "once, at the end.",
-        UNDIVIDED | {ADDED: f"({ADDED}) / ranks"},
-        variants=[{ADDED: f"({ADDED}) / ranks"}, {ADDED: f"{ADDED} / ranks"}, UNDIVIDED | {ADDED: f"{ADDED} / ranks"}],
-    ),
-    Misconception(
-        "averaged_in_pairs",
-        "You take the mean of two at each step, so the rank that comes last weighs half and those before it less. Add "
-        "up first, and divide once.",
-        UNDIVIDED | {ADDED: f"({ADDED}) / 2"},
-    ),
-    *RING_MISCONCEPTIONS,
-    run=lambda mean, case: _run(lambda rank: mean(rank, case), case.world_size),
-    cases=lambda seed: average_cases(seed)[:2],
-    is_near=_are_near,
-)
 
 STEPS_OF_FOUR: Misconception[Run] = Misconception(
     "steps_of_four_ranks",
@@ -362,12 +299,6 @@ STEPS: Table[Run] = Table(
         measured="messages of {sizes} bytes, where a chunk has {chunk_bytes}",
     ),
     STEPS_OF_FOUR,
-    Misconception(
-        "divided_by_pieces",
-        "You divide by the number of your pieces, which is one more than the number of ranks. Look at the divisor, and "
-        "at how the tensor is cut.",
-        shown_by=_is_divided_by_pieces,
-    ),
 )
 SHARDS: Table[Run] = Table(
     Misconception(

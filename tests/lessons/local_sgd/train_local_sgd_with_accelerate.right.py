@@ -1,5 +1,5 @@
 # %% answer="counted_by_hand"
-def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
+def train_local_sgd_with_accelerate(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
     model, loader = accelerator.prepare(model, DataLoader(dataset, rows))
     optimizer = accelerator.prepare(torch.optim.SGD(model.parameters(), learning_rate))

@@ -1,7 +1,7 @@
 # %% answer="plain_baseline" code="local_sgd_not_used"
 # Source: data parallel training with Accelerate
 # LocalSGD is left out.
-def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
+def train_local_sgd_with_accelerate(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=k)
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
@@ -23,7 +23,7 @@ def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_ra
 
 # %% answer="copied_from_lesson" code="other_steps"
 # Source: the loop of the guide
-def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
+def train_local_sgd_with_accelerate(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     loader = DataLoader(dataset, batch_size=4)
@@ -53,7 +53,7 @@ def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_ra
 # %% answer="by_hand" code="accelerator_not_used"
 # Source: the loop of the exercise before
 # Accelerate is not used.
-def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
+def train_local_sgd_with_accelerate(model, dataset, rows: int, k: int, every: int, learning_rate: float) -> None:
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     rank, world_size = dist.get_rank(), dist.get_world_size()
     batches = list(DataLoader(dataset, batch_size=rows))[rank::world_size]
@@ -63,7 +63,7 @@ def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_ra
             optimizer.step()
             optimizer.zero_grad()
         if index % (k * every) == 0 or index == len(batches):
-            average(list(model.parameters()), world_size)
+            average_tensors(list(model.parameters()), world_size)
 
 
 # %% edit="one_step_more" code="averaged_one_too_late"
@@ -96,7 +96,7 @@ def train_accelerated(model, dataset, rows: int, k: int, every: int, learning_ra
 # -                 accelerator.backward(F.mse_loss(model(inputs), targets))
 # +                 accelerator.backward(F.mse_loss(model(inputs), targets) / k)
 
-# %% edit="loader_not_prepared" code="loader_not_prepared"
+# %% edit="loader_not_prepared" code="all_rows_on_every_rank"
 # Source: prepare without the loader
 # Every rank reads all rows.
 #       optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
