@@ -737,7 +737,8 @@ check_own_meter(peak_above_entry)
 # does not help.
 
 # %% [markdown]
-# - `PYTORCH_ALLOC_CONF=expandable_segments:True`, set before the program starts, lets the allocator join pieces.
+# - `PYTORCH_ALLOC_CONF=expandable_segments:True`, set before the program starts, lets the allocator serve one
+#   request from free pages of several places.
 # - `torch.cuda.memory._record_memory_history()`, and later `torch.cuda.memory._dump_snapshot("file.pickle")`, write a
 #   *memory snapshot*: every piece, with the line of Python that allocated it. Open it at pytorch.org/memory_viz.
 

@@ -770,8 +770,8 @@ check_stochastic_rounding(round_stochastically)
 # </details>
 
 # %% [markdown]
-# The mean follows fp32, while single moments scatter around it. torchao's optimizers use stochastic rounding to train
-# in pure bf16; TPUs and newer accelerators have it in hardware.
+# The mean follows fp32, while single moments scatter around it. torchao's optimizers offer stochastic rounding of
+# weights that are trained in pure bf16.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
