@@ -12,7 +12,8 @@ from .lesson import Lesson
 from .source import BEGIN, END, SourceCell, solution_lines
 
 CODE_LINES, ANSWER_LINES, TEXT_WORDS = 20, 15, 120
-LEAST_CORE, MOST_CORE, FURTHER_EXERCISES = 3, 4, 3
+LEAST_CORE, MOST_CORE, FURTHER_EXERCISES = 3, 5, 3
+FORMS = ("_accelerate", "_trainer")  # endings of the names of two core exercises that count as one
 HTML_TAGS = frozenset({"details", "summary", "br"})
 HTML = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]*)(?:\s[^<>]*)?/?>")
 CODE_SPAN = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
@@ -51,10 +52,12 @@ def _count_faults(lesson: Lesson) -> Iterator[Fault]:
     core = [name for name in lesson.exercises if name not in further]
     for name in further & {check.exercise for check in lesson.checks if not check.is_further}:
         yield 0, f"exercise '{name}' is checked in the core and in Further", "Move its checks to one of them"
-    fault = f"{len(core)} in the core, where the template has {LEAST_CORE} or {MOST_CORE} exercises"
-    if len(core) < LEAST_CORE:
+    subjects = {name.removesuffix(FORMS[0]).removesuffix(FORMS[1]) for name in core}
+    counted = f"{len(subjects)} in the core, two forms counted as one"
+    fault = f"{counted}, where the template has {LEAST_CORE} to {MOST_CORE} exercises"
+    if len(subjects) < LEAST_CORE:
         yield 0, fault, "Add exercises to the core"
-    if len(core) > MOST_CORE:
+    if len(subjects) > MOST_CORE:
         yield 0, fault, "Move exercises below the cell with the tag 'further'"
     if len(further) > FURTHER_EXERCISES:
         yield 0, f"{len(further)} exercises in Further, more than {FURTHER_EXERCISES}", "Remove some"
