@@ -197,7 +197,8 @@ def _batch_causes(case: OptimizerCase, rows: Sequence[int], facts: Facts, calls:
     look_at = "You train in eval mode, where dropout is off. Look for a call of eval()."
     yield "model_in_eval_mode", not all(facts["is_training"]), "a forward in eval mode", look_at
     look_at = "You run the forward pass in 16 bits. Look at mixed_precision, or at bf16 and fp16."
-    yield "autocast_on", any(facts["is_autocast"]), "a forward under autocast", look_at
+    is_on = any(facts["is_autocast"]) or facts.get("precision", "no") != "no"
+    yield "autocast_on", is_on, "a forward under autocast", look_at
 
 
 def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:

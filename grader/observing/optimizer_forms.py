@@ -43,7 +43,14 @@ def observe_optimizer_form(
             record_updates(model) as updates,
         ):
             train(model, dataset, *case.arguments)
-        settings.append(record.facts() | updates.facts())
+        settings.append(record.facts() | updates.facts() | {"precision": _accelerate_precision()})
         calls.append(called)
         tensors |= record.tensors(str(number))
     return Observation({"settings": settings, "calls": calls, "device": lesson_device().type}, tensors)
+
+
+def _accelerate_precision() -> str:
+    """Return the mixed precision that Accelerate is set to, which its forwards do not show to a hook."""
+    from accelerate.state import AcceleratorState
+
+    return str(AcceleratorState._shared_state.get("_mixed_precision") or "no")

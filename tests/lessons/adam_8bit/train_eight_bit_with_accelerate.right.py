@@ -7,30 +7,14 @@
 #       decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
 
 
-# %% answer="two_optimizers"
-# Source: embeddings in AdamW of bitsandbytes, the rest in 8 bits
-def train_eight_bit_with_accelerate(model, dataset, rows: int, lr: float, weight_decay: float) -> None:
-    tables = [module.weight for module in model.modules() if isinstance(module, torch.nn.Embedding)]
-    known = set(map(id, tables))
-    other = [parameter for parameter in model.parameters() if id(parameter) not in known]
-    groups = [{"params": [p], "weight_decay": weight_decay * (p.dim() > 1)} for p in other]
-    pair = bitsandbytes.optim.AdamW(tables, lr=lr, weight_decay=weight_decay), bitsandbytes.optim.AdamW8bit(groups, lr)
-    accelerator = Accelerator()
-    model, full, small, loader = accelerator.prepare(model, *pair, DataLoader(dataset, batch_size=rows))
-    for batch in loader:
-        accelerator.backward(model(**batch).loss)
-        for optimizer in (full, small):
-            optimizer.step()
-            optimizer.zero_grad()
-
-
 # %% answer="adam_8bit"
-# Source: Adam8bit, whose decay is decoupled too; override_config by id
+# Source: Adam8bit, whose decay is decoupled too; a group for each parameter
 def train_eight_bit_with_accelerate(model, dataset, rows: int, lr: float, weight_decay: float) -> None:
-    manager.register_parameters(list(model.parameters()))
-    for module in model.modules():
-        if type(module) is torch.nn.Embedding:
-            manager.override_config(module.weight, "optim_bits", 32)
+    for name, module in model.named_modules():
+        if name.endswith("_embeddings"):
+            bitsandbytes.optim.GlobalOptimManager.get_instance().register_module_override(
+                module, "weight", {"optim_bits": 32}
+            )
     groups = [{"params": [p], "weight_decay": weight_decay if p.dim() > 1 else 0.0} for p in model.parameters()]
     accelerator = Accelerator()
     model, optimizer = accelerator.prepare(model, bitsandbytes.optim.Adam8bit(groups, lr=lr))
@@ -38,3 +22,19 @@ def train_eight_bit_with_accelerate(model, dataset, rows: int, lr: float, weight
         accelerator.backward(model(**batch).loss)
         optimizer.step()
         optimizer.zero_grad()
+
+
+# %% answer="accumulate_of_one"
+# Source: accelerator.accumulate, with one batch for an update
+def train_eight_bit_with_accelerate(model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    keep_embeddings_in_32_bits(model)
+    matrices, others = ([p for p in model.parameters() if (p.dim() > 1) == large] for large in (True, False))
+    groups = [{"params": others, "weight_decay": 0.0}, {"params": matrices}]
+    accelerator = Accelerator()
+    parts = model, bitsandbytes.optim.AdamW8bit(groups, lr, weight_decay=weight_decay), DataLoader(dataset, rows)
+    model, optimizer, loader = accelerator.prepare(*parts)
+    for batch in loader:
+        with accelerator.accumulate(model):
+            optimizer.zero_grad()
+            accelerator.backward(model(**batch).loss)
+            optimizer.step()
