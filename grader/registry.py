@@ -21,11 +21,11 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "draw_timelines",
     ),
     "grader.lessons.adafactor.checks": (
-        "check_adafactor_accelerate_form",
+        "check_adafactor_accelerate",
         "check_adafactor_elements",
         "check_adafactor_rates",
         "check_adafactor_steps",
-        "check_adafactor_trainer_form",
+        "check_adafactor_trainer",
         "check_factored_moment",
     ),
     "grader.lessons.adam_8bit.checks": (
@@ -40,9 +40,9 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_adam_backward_peak",
         "check_adam_in_backward",
         "check_adam_updates",
-        "check_adamw_accelerate_form",
         "check_adamw_steps",
-        "check_adamw_trainer_form",
+        "check_decay_groups_accelerate",
+        "check_decay_groups_trainer",
         "check_state_bytes",
         "check_state_count",
     ),
@@ -143,6 +143,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.form_table": ("compare_forms",),
     "grader.meters.measurement": ("measure_peak_memory",),
+    "grader.meters.optimizer_run": ("measure_optimizer_run",),
     "grader.meters.optimizer_state": (
         "optimizer_state_bytes",
         "optimizer_state_elements",
@@ -212,8 +213,8 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
 JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.adafactor.elements": ("check_adafactor_elements",),
     "grader.judging.lessons.adafactor.forms": (
-        "check_adafactor_accelerate_form",
-        "check_adafactor_trainer_form",
+        "check_adafactor_accelerate",
+        "check_adafactor_trainer",
     ),
     "grader.judging.lessons.adafactor.moments": ("check_factored_moment",),
     "grader.judging.lessons.adafactor.rates": ("check_adafactor_rates",),
@@ -234,8 +235,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.adamw.backward_peak": ("check_adam_backward_peak",),
     "grader.judging.lessons.adamw.counted": ("check_state_count",),
     "grader.judging.lessons.adamw.forms": (
-        "check_adamw_accelerate_form",
-        "check_adamw_trainer_form",
+        "check_decay_groups_accelerate",
+        "check_decay_groups_trainer",
     ),
     "grader.judging.lessons.adamw.state_size": ("check_state_bytes",),
     "grader.judging.lessons.collectives.butterfly": (
