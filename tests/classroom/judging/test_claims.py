@@ -74,7 +74,7 @@ def test_a_small_claim_has_four_mebibytes_of_slack_and_a_large_one_a_tenth() -> 
 def test_a_step_that_was_announced_around_nothing_is_seen() -> None:
     assert not fault_of(100 * MIB, 49 * MIB)
     assert fault_of(100 * MIB, 49 * MIB - 1)
-    assert not fault_of(2 * MIB, 0)  # too small to be told from what Python allocates anyhow
+    assert not fault_of(2 * MIB, 0)  # too small to be distinguished from what Python allocates anyhow
 
 
 def test_a_peak_of_two_bytes_cannot_pass() -> None:
