@@ -597,7 +597,7 @@ for epoch, entry in enumerate((entry for entry in trainer.state.log_history if "
 
 # %% [markdown]
 # And in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer than your loop, and
-# by which factor? *First* is your loop, *second* the Trainer.
+# by which factor?
 
 # %%
 from grader import measure_step_time
@@ -669,9 +669,12 @@ print(f"torch.allclose says that it did not train: {torch.allclose(after_default
 # %% [markdown]
 # **Exercise.** Write the distance yourself.
 #
-# *Contract.* All parameters count, also those that are frozen. Put their differences into one long vector and take
-# its norm. Divide by the same norm between `reference` and `start`. Return a number. If the reference has not moved at
-# all, raise a `ValueError` with a text that explains it. Write it by hand: without `measure_weight_distance`.
+# *Contract.*
+# - All parameters count, also frozen ones. Put their differences into one long vector and take its norm.
+# - Divide by the same norm between `reference` and `start`. Return a number.
+# - If the reference has not moved at all, raise a `ValueError` with a text that explains it.
+#
+# Write it by hand: without `measure_weight_distance`.
 
 
 # %% exercise="relative_distance"

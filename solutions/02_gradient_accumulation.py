@@ -3,13 +3,14 @@
 #
 # You train with the gradient of a large batch while a small one is in memory, and you measure what that saves.
 #
-# 55 min (estimated) · CPU is enough · after lesson 01
+# 60 min (estimated) · CPU is enough · after lesson 01
 
 # %% [markdown]
 # **You will be able to**
 # - predict the peak memory of an update that is split into micro-batches;
 # - accumulate gradients that equal those of the large batch, with a short last group too;
-# - accumulate correctly when micro-batches hold unequal numbers of tokens, within a byte budget.
+# - accumulate correctly when micro-batches hold unequal numbers of tokens, within a byte budget;
+# - accumulate with Accelerate and with the Trainer, equal to your own loop, and measure what each saves.
 
 # %% tags=["given"]
 import torch
@@ -72,7 +73,7 @@ def make_update(batch_size: int, k: int) -> dict:
 # %% [markdown]
 # ## Predict: the peak of k micro-batches
 #
-# The peak of an update lies at one of two moments.
+# The peak of an update is at one of two moments.
 #
 # 1. **A forward ends.** All activations of one micro-batch are there.
 # 2. **The optimizer updates.** No activation is there any more.
@@ -122,7 +123,7 @@ check_predicted_peak(predict_peak_bytes)
 
 # %% [markdown]
 # **Run.** Now the meter, `measure_peak_memory`. It runs `step` twice and measures the second call. You see your
-# prediction beside the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
+# prediction next to the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
 
 # %%
 from grader import draw_bars, draw_curves, draw_timelines, measure_saved_tensors
@@ -185,7 +186,7 @@ draw_bars(small, title="Peak of one update, batch of 256")
 # Accumulation saves memory only when the activations that it removes outweigh the gradients that it keeps.
 #
 # <details><summary>Explain in one sentence: when is accumulation of no use for memory?</summary>
-# When the activations are small beside the parameters: the gradients then cost as much as the smaller micro-batch
+# When the activations are small next to the parameters: the gradients then cost as much as the smaller micro-batch
 # saves.
 # </details>
 
@@ -228,16 +229,18 @@ large = gradient_of(regression)
 print(f"relative difference to the large batch: {float((accumulated - large).norm() / large.norm()):.1e}")
 
 # %% [markdown]
-# **Exercise.** Turn this into one epoch. There are `n` micro-batches, in groups of `k`. After each group comes one
-# update. `n` need not be a multiple of `k`: then the last group is shorter, and it gets its update too.
+# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where `n`
+# is no multiple of `k`, the last group is shorter, and it gets its update too.
 #
-# *Contract.* Every micro-batch has the same number of rows, and `loss_function` returns the mean over its rows. At
-# each update, `.grad` holds the gradient of the mean loss of the micro-batches of **its own group**. One micro-batch
-# runs forward and backward before the next one begins. No gradient is left from an earlier group. Nothing is
-# returned.
+# *Contract.*
+# - Micro-batches have equal numbers of rows; `loss_function` returns the mean over them. Call the model, not its
+#   `forward`.
+# - One micro-batch runs forward and backward at a time.
+# - At each `optimizer.step()`, `.grad` holds the gradient of the mean loss of **that group**, and nothing from before.
+# - Return nothing.
 #
-# It is judged by the gradients right before each `optimizer.step()`, on other sizes, one of them with fewer
-# micro-batches than `k`.
+# The check compares these gradients, on other sizes and with another loss too; one case has fewer micro-batches than
+# `k`.
 
 
 # %% exercise="accumulate_gradients"
@@ -338,13 +341,15 @@ print(f"mean of means: the gradient is off by {float(difference):.0%}")
 # second. This fault stood in the Trainer until October 2024.
 
 # %% [markdown]
-# **Exercise.** Write the accumulation that weighs every target token the same. The cell is empty but for its
+# **Exercise.** Write the accumulation that weighs every target token the same. The cell holds nothing except its
 # contract.
 #
-# *Contract.* `micro_batches` is a list of `(tokens, targets)`, each [rows, time], padding marked by target -100. The
-# gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over **all target
-# tokens of all micro-batches**. Return that mean loss as a float. A micro-batch may have no target token at all; all
-# together have at least one. You may read the targets before you run the model.
+# *Contract.*
+# - `micro_batches` is a list of `(tokens, targets)`, each [rows, time]; padding has the target -100.
+# - The gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over **all
+#   target tokens of all micro-batches**.
+# - Return that mean loss as a float.
+# - A micro-batch may have no target token; all together have at least one. You may read the targets first.
 #
 # *Budget.* A peak of at most 40 % of what the whole batch in one forward holds, measured on eight micro-batches.
 
@@ -413,7 +418,7 @@ print(measure_step_time(make_update(512, 1)["step"], make_update(512, 8)["step"]
 print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_bytes / MIB:.1f} MiB for k = 8")
 
 # %% [markdown]
-# Beside your device, a published run on a V100 with BERT-large:
+# Next to your device, a published run on a V100 with BERT-large:
 #
 # | | samples per second | memory occupied |
 # |---|---|---|
@@ -431,38 +436,53 @@ print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_byte
 # meter on tensors that have a shape and no data. CUDA's operators are emulated: they follow PyTorch's rules, and no
 # device has confirmed the figures yet.
 #
-# The run accumulated 4 micro-batches of one row. The forecast takes 2: one row has the same activations in both, so
-# the peak is the same.
+# The run accumulated 4 micro-batches of one row. The forecast takes 2, with the same peak.
 #
-# Beside the forecast stands what `nvidia-smi` showed in the published run, less 1,343 MiB: these are taken by CUDA
-# itself before any tensor exists. The cell takes 5 to 25 seconds.
+# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA itself takes these before
+# any tensor exists. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
+# zeros. Before you run the cell: which of the two does the published run fit? The cell takes 5 to 25 seconds.
 
 # %%
+from functools import partial
+
 from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
 
 recipes = {"vanilla": bert_large_recipe("vanilla"), "accumulation": bert_large_recipe("accumulation", accumulate=2)}
-for name, recipe in recipes.items():
-    forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
+
+
+def keep_gradients(recipe):
+    job = recipe()
+    job["optimizer"].zero_grad = partial(job["optimizer"].zero_grad, set_to_none=False)
+    return job
+
+
+for name, zeroing in (("vanilla", "freed"), ("vanilla", "kept "), ("accumulation", "freed")):
+    prepare = recipes[name] if zeroing == "freed" else partial(keep_gradients, recipes[name])
+    forecast_mib = forecast_peak_memory(prepare).peak_bytes / MIB
     published_mib = BERT_LARGE_ROWS[name].less_context_mib
     gap = f"gap {published_mib - forecast_mib:>5,.0f} MiB"
-    print(f"{name:<13} forecast {forecast_mib:>6,.0f} MiB   published {published_mib:>6,} MiB   {gap}")
-print("not forecast: allocator reserve and fragmentation")
+    print(f"{name:<13} gradients {zeroing} {forecast_mib:>6,.0f} MiB, published {published_mib:>6,} MiB, {gap}")
 
 # %% [markdown]
-# The forecast counts tensors. `nvidia-smi` counts what PyTorch's allocator has taken from the device, and it takes
-# more than the tensors need. So the published figure is larger, and more so where more activations come and go.
+# The run is from January 2022. At that time `zero_grad()` filled gradients with zeros and kept them, so forward ran on
+# top of them. That is 1.2 GiB of the gap without accumulation. With it the gradients wait in either case.
+# The rest of the gap is not explained. The forecast counts tensors; `nvidia-smi` counts what the allocator has taken.
 #
 # What accumulation **cannot** do: fit one row that is too large, or shrink parameters, gradients and state.
 
 # %% [markdown]
 # ## Three forms of one run
 #
-# You have the raw loop. Accelerate and the Trainer accumulate with one argument. Do the three end in the same
-# weights, and does each of them save the memory?
+# The run: 80 sentence pairs, micro-batches of 8 rows, `k = 4`. So there are groups of 4, 4 and 2. All forms use SGD
+# with a constant learning rate, read the pairs in order, and clip nothing: `plain_trainer_arguments` changes those
+# defaults of the Trainer.
 #
-# The model is a small BERT classifier. The task: 40 sentence pairs in micro-batches of 4 rows, `k = 4`. So there are
-# groups of 4, 4 and 2. All forms use SGD with a constant learning rate, read the pairs in order, and clip nothing:
-# `plain_trainer_arguments` changes those defaults of the Trainer.
+# | raw | Accelerate | Trainer |
+# |---|---|---|
+# | rows of a `DataLoader` | rows of a prepared `DataLoader` | `per_device_train_batch_size` |
+# | `k`, and your own groups | `Accelerator(gradient_accumulation_steps=k)` | `gradient_accumulation_steps` |
+# | `(loss / len(group)).backward()` | `accelerator.backward(loss)`, in `accelerator.accumulate` | done inside |
+# | `optimizer.step()` after a group | `optimizer.step()` each time: a prepared optimizer waits | done inside |
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -472,17 +492,26 @@ from transformers import Trainer, TrainingArguments
 from grader import (
     check_accumulation_accelerate,
     check_accumulation_trainer,
+    compare_forms,
+    make_pair_classifier,
     make_sentence_pairs,
     make_tokenizer,
     plain_trainer_arguments,
     tokenize_pairs,
 )
 
-pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
+pairs = tokenize_pairs(make_sentence_pairs(pairs=80), make_tokenizer())
 same_run = plain_trainer_arguments(device)
 
 
 # %% tags=["given"]
+def make_classifier():
+    """Build a small BERT classifier; the section Further says what the attribute is for."""
+    model = make_pair_classifier().to(device)
+    model.accepts_loss_kwargs = False
+    return model
+
+
 def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
     """The reference: groups of k micro-batches, the last one shorter."""
     micro_batches = list(DataLoader(dataset, batch_size=rows))
@@ -497,40 +526,44 @@ def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
 
 
 # %% [markdown]
-# Here are the two forms as their guides write them. `accelerator.accumulate` decides when the prepared optimizer
-# really steps. The Trainer does everything inside, and prints one line about its run.
+# Here is the loop with Accelerate as its guide writes it. `accelerator.accumulate` decides when the prepared optimizer
+# really steps. The plain run takes all rows of an update at once.
+#
+# *From raw* says how far the weights end from those of the raw loop, as a share of the way that these have moved. The
+# peak is that of a whole run. Before you run the cell: does every row end in the same weights?
+
 
 # %%
-from grader import make_pair_classifier, measure_weight_distance
+def guide_loop(model, dataset, rows, k, learning_rate):
+    accelerator = Accelerator(gradient_accumulation_steps=k)
+    sgd = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, sgd, loader = accelerator.prepare(model, sgd, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**batch).loss)
+            sgd.step()
+            sgd.zero_grad()
 
-reference, with_accelerate, with_trainer, start = (make_pair_classifier().to(device) for _ in range(4))
-train_raw(reference, pairs, rows=4, k=4, learning_rate=0.1)
 
-accelerator = Accelerator(gradient_accumulation_steps=4)
-optimizer = torch.optim.SGD(with_accelerate.parameters(), lr=0.1)
-model, optimizer, loader = accelerator.prepare(with_accelerate, optimizer, DataLoader(pairs, batch_size=4))
-for batch in loader:
-    with accelerator.accumulate(model):
-        accelerator.backward(model(**batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
+def show_forms(**forms):
+    runs = {"plain": lambda model: train_raw(model, pairs, 32, 1, 0.1)}
+    for name, train in ({"raw": train_raw} | forms).items():
+        runs[name] = lambda model, train=train: train(model, pairs, 8, 4, 0.1)
+    print(compare_forms(runs, make_classifier, updates=3))
 
-arguments = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "learning_rate": 0.1}
-Trainer(with_trainer, TrainingArguments(**arguments, **same_run), train_dataset=pairs).train()
-print(f"Accelerate ends {measure_weight_distance(with_accelerate, reference, start):.0%} away from the raw loop")
-print(f"Trainer ends {measure_weight_distance(with_trainer, reference, start):.0%} away from the raw loop")
+
+show_forms(guide=guide_loop)
 
 # %% [markdown]
-# Neither agrees. No warning says so. AdamW would hide both, since it divides each gradient by its own size.
+# The guide's loop saves the memory, and ends elsewhere. No warning says so. AdamW would hide it, since it divides each
+# gradient by its own size.
 #
-# - **Accelerate** divides every loss by `k`: `accelerator.backward` does. The short last group has 2 micro-batches,
-#   and is divided by 4.
-# - **Trainer** hands `num_items_in_batch` to any model whose `forward` takes `**kwargs`, and expects the model to
-#   divide. BERT's classifier takes it, and does not divide. The gradient is too large by the size of the group: 4
-#   times, then 2 times.
+# `accelerator.backward` divides every loss by `k`. The short last group has 2 micro-batches, and is divided by 4.
+# `len(loader)` tells which micro-batches are in the last group.
 #
-# Two facts help. `len(loader)` tells which micro-batches are in the last group. The Trainer divides by itself, and by
-# the true size of each group, for a model with the attribute `accepts_loss_kwargs = False`.
+# Clipping and a learning-rate schedule belong to an **update**. In a loop with Accelerate, clip only if
+# `accelerator.sync_gradients` is true; a prepared schedule waits as the optimizer does. With unequal numbers of
+# tokens, multiply the sum of the losses by `k` over the tokens of the group, since `backward` divides by `k` again.
 
 # %% [markdown]
 # **Exercise.** Write the loop with Accelerate so that it ends in the weights of `train_raw`.
@@ -571,20 +604,14 @@ def accumulate_with_accelerate(model, dataset, rows: int, k: int, learning_rate:
 
 
 # %%
-def report_distance(train):
-    model = make_pair_classifier().to(device)
-    train(model, pairs, 4, 4, 0.1)
-    print(f"ends {measure_weight_distance(model, reference, start):.1%} away from the raw loop")
-
-
-look(report_distance, accumulate_with_accelerate)
+look(lambda: show_forms(Accelerate=accumulate_with_accelerate))
 
 # %% check="check_accumulation_accelerate" points=2
 check_accumulation_accelerate(accumulate_with_accelerate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: print the index of each micro-batch beside the size of its group.<br>
+# First: print the index of each micro-batch next to the size of its group.<br>
 # Then: a loss that will be divided by k and should be divided by the size of its group needs one factor.
 # </details>
 
@@ -606,23 +633,29 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
         learning_rate: Of SGD, constant.
     """
     ### BEGIN SOLUTION
-    model.accepts_loss_kwargs = False
     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
     ### END SOLUTION
 
 
 # %%
-look(report_distance, accumulate_with_trainer)
+look(lambda: show_forms(Accelerate=accumulate_with_accelerate, Trainer=accumulate_with_trainer))
 
 # %% check="check_accumulation_trainer" points=2
 check_accumulation_trainer(accumulate_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: by which factor is each gradient of the Trainer too large, and who divides it?<br>
-# Then: one attribute of the model decides.
+# First: three arguments are missing in `same_run`.<br>
+# Then: their defaults are 8 rows, one accumulation step, and 5e-5.
 # </details>
+
+# %% [markdown]
+# **Use it when** a batch does not fit, and its activations outweigh the gradients. **Do not** when the whole batch
+# fits: it costs time. **Combine it with** checkpointing (lesson 03), where one row is too large.
+#
+# Equality has limits: what mixes the rows of a batch sees the micro-batch only. BatchNorm takes its mean over fewer
+# rows, and a contrastive loss with negatives from the batch has fewer of them.
 
 # %% [markdown] tags=["further"]
 # ## Further: the largest micro-batch that fits
@@ -672,6 +705,76 @@ check_largest_micro_batch(largest_micro_batch)
 # <details><summary>Hint</summary>
 # First: list the sizes that divide the batch.<br>
 # Then: from which end do you search, if a larger size may fit where a smaller one does not?
+# </details>
+
+# %% [markdown]
+# ## Further: a gradient that is too large
+#
+# `make_classifier` sets an attribute of the model. Here is the Trainer's first gradient without it, for this
+# classifier and for a causal language model, next to that of the large batch: 16 rows in 4 micro-batches.
+
+# %%
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from transformers import LlamaConfig, LlamaForCausalLM, default_data_collator
+
+tokens, targets = make_padded_batch([2, 15, 4, 9] * 4, 16, 60, seed=0)
+labels = tokens.where(targets != -100, -100)
+sentences = [{"input_ids": row, "labels": own} for row, own in zip(tokens, labels, strict=True)]
+small = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2}
+causal = LlamaForCausalLM(LlamaConfig(vocab_size=60, max_position_embeddings=16, **small)).to(device)
+
+
+def show_first_gradient(name, model, rows):
+    model(**{key: values.to(device) for key, values in default_data_collator(rows).items()}).loss.backward()
+    large, seen = gradient_of(model), []
+    handle = register_optimizer_step_pre_hook(lambda *_: seen.append(gradient_of(model)))
+    arguments = {"per_device_train_batch_size": 4, "gradient_accumulation_steps": 4, "learning_rate": 0.1}
+    Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=rows).train()
+    handle.remove()
+    print(f"{name}: {float(seen[0].norm() / large.norm()):.2f} times the gradient of the large batch")
+
+
+show_first_gradient("causal language model", causal, sentences)
+show_first_gradient("classifier", make_pair_classifier().to(device), [pairs[index] for index in range(16)])
+
+# %% [markdown]
+# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one? And
+# who divides where a model does not?
+#
+# **Exercise.** Train such a classifier with the Trainer, and end in the weights of `train_raw`.
+#
+# *Contract.* As for `accumulate_with_trainer`. The model comes without the attribute.
+
+# %% tags=["given"]
+from grader import check_repaired_trainer
+
+
+# %% exercise="repair_trainer"
+def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    """Train one epoch with the Trainer, equal to train_raw, whatever the model does with num_items_in_batch.
+
+    Args:
+        model: A classifier of transformers; returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of a micro-batch.
+        k: Micro-batches for one update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    trainer = Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset)
+    trainer.model_accepts_loss_kwargs = False
+    trainer.train()
+    ### END SOLUTION
+
+
+# %% check="check_repaired_trainer" points=1
+check_repaired_trainer(repair_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: by which factor is the gradient too large, in full groups and in the last one?<br>
+# Then: the Trainer asks the model whether it accepts keywords for its loss. `make_classifier` answers for it.
 # </details>
 
 # %% [markdown]

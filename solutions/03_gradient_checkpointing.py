@@ -3,13 +3,13 @@
 #
 # You throw activations away, compute them again when backward needs them, and measure what that saves and costs.
 #
-# 75 min (estimated) · CPU is enough · after lesson 02
+# 65 min (estimated) · CPU is enough · after lesson 02
 
 # %% [markdown]
 # **You will be able to**
 # - predict the peak when every k-th block is checkpointed, and choose k;
 # - write a checkpoint as a `torch.autograd.Function`, with the gradients of the plain block;
-# - choose the blocks to checkpoint, so that a model meets a byte budget and runs as little as possible twice.
+# - train with checkpointed layers in a raw loop, with Accelerate and with the Trainer, and measure what each saves.
 
 # %% tags=["given"]
 import torch
@@ -110,11 +110,16 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # - *Boundary*: the bytes of its input, which is the output of the block before. All boundaries are equal.
 # - *Interior*: the bytes that backward needs besides its input and its output. Linear and Tanh have none.
 #
-# *Contract.* Return the bytes at the peak, where a segment has run again. Count parameters, and what checkpoints hold
-# then. Add **two boundaries**: the output of the chain, which `step` holds by name, and one buffer of the operation at
-# work. An output that is computed **again** is another tensor. Leave out gradients. `k` divides `blocks`. It is judged
-# within 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside your
-# function.
+# **Exercise.** Predict the peak, where a segment has run again.
+#
+# *Contract.*
+# - Count parameters, and what checkpoints hold then. Leave out gradients.
+# - Add **two boundaries**: the output of the chain, which `step` holds by name, and one buffer of the operation at
+#   work. An output that is computed **again** is another tensor.
+# - `k` divides `blocks`. Return bytes.
+#
+# The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside
+# your function.
 
 
 # %% exercise="predict_segment_peak"
@@ -148,7 +153,7 @@ check_segment_peak(predict_segment_peak)
 # <details><summary>Hint</summary>
 # First: draw 12 blocks in segments of 4, and mark what is kept when forward has ended.<br>
 # Then: backward comes to the last segment. Mark what is in memory once its 4 blocks have run again: how many outputs
-# of blocks, beside the kept inputs?
+# of blocks, in addition to the kept inputs?
 # </details>
 
 # %% [markdown]
@@ -178,7 +183,7 @@ draw_timelines({"k = 64": thin[64], "k = 8": thin[8]}, title=title)
 # sum `n / k + k` is smallest where both parts are equal: `k = √n`. The peak is then about `2 √n` boundaries instead of
 # `n`. This is the **square-root law**.
 #
-# In the second panel each tooth is one segment that runs again.
+# In the second panel, `k = 8`, each of the 8 teeth is one segment that runs again: the first one is the last segment.
 
 # %% [markdown]
 # **Modify.** The next cell has 16 blocks and `k = 8`. Before you run it: does `k = 4` lower the peak, raise it, or
@@ -226,7 +231,7 @@ draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 #
 # Layers of a transformer are wide. So libraries checkpoint every layer by itself.
 #
-# And for small `k` the peak has **moved**: with `k = 1` its bar holds nearly all gradients. It lies in the last
+# And for small `k` the peak has **moved**: with `k = 1` its bar holds nearly all gradients. It is in the last
 # segment of backward, no longer where backward begins. With `k = 16` it holds hardly any.
 
 # %% [markdown]
@@ -318,11 +323,13 @@ def trainable(block) -> list:
 # %% [markdown]
 # **Exercise.** Complete `backward`, and the call of `apply`.
 #
-# *Contract.* `checkpoint_by_hand(block, inputs)` returns what `block(inputs)` returns. After `backward()`, the
-# trainable parameters and the input have the gradients that the plain block would have given. The block uses all its
-# parameters. `inputs` is one tensor. It may need no gradient, and it may be tokens: integers, which cannot have one.
-# Parameters may be frozen. The block may contain dropout, and it may be called several times. It runs twice: once in
-# forward, and once in backward. Random numbers outside the checkpoint stay as they would have been.
+# *Contract.*
+# - Return what `block(inputs)` returns. After `backward()`, trainable parameters and input have the gradients of the
+#   plain block.
+# - The block runs twice: once in forward, once in backward. It may contain dropout, and be called several times.
+#   Random numbers outside stay as they would have been.
+# - `inputs` is one tensor. It may need no gradient, or be tokens: integers.
+# - The block uses all its parameters; some may be frozen.
 #
 # *Budget.* A peak of at most 50 % of the plain blocks'. By hand: `torch.utils.checkpoint` raises.
 
@@ -571,7 +578,217 @@ show_saved("after ")
 # checkpointed by itself, and the others keep everything.
 
 # %% [markdown]
-# ## Write: meet a budget on a model that you have not seen
+# ## Three forms of one run
+#
+# The same run four times: without checkpoints, in a raw loop, with Accelerate, with the Trainer. The model has six
+# layers and comes as `from_pretrained` returns it: in eval mode.
+#
+# | raw | Accelerate | Trainer |
+# |---|---|---|
+# | `enable_checkpointing(network)` | the same | `TrainingArguments(gradient_checkpointing=True)` |
+# | `network.train()` | the same | done inside |
+# | `loss.backward()` | `accelerator.backward(loss)` | done inside |
+# | `optimizer.step()` | that of a prepared optimizer | done inside |
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+from grader import (
+    check_checkpointing_accelerate,
+    check_checkpointing_trainer,
+    compare_forms,
+    make_sentence_pairs,
+    make_tokenizer,
+    plain_trainer_arguments,
+    tokenize_pairs,
+)
+
+pairs = tokenize_pairs(make_sentence_pairs(pairs=64), make_tokenizer())
+same_run = plain_trainer_arguments(device)
+has_new_name = hasattr(TrainingArguments, "activation_checkpointing")
+trainer_argument = "activation_checkpointing" if has_new_name else "gradient_checkpointing"
+print(f"TrainingArguments({trainer_argument}=True)")
+
+
+# %% tags=["given"]
+def make_classifier():
+    """Build a classifier of six layers without dropout, in eval mode."""
+    model = make_bert(6, hidden=64, heads=2, vocabulary=len(make_tokenizer()), longest_time=32, dropout=0.0)
+    return model.eval().to(device)
+
+
+def train_raw(network, dataset, rows: int, learning_rate: float) -> None:
+    """The reference: a raw loop that checkpoints every layer, in train mode."""
+    enable_checkpointing(network)
+    train_plain(network, dataset, rows, learning_rate)
+
+
+def train_plain(network, dataset, rows: int, learning_rate: float) -> None:
+    """The same loop without checkpoints."""
+    network.train()
+    optimizer = torch.optim.SGD(network.parameters(), lr=learning_rate)
+    for batch in DataLoader(dataset, batch_size=rows):
+        network(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% [markdown]
+# Before you run the cell: the model is small next to its activations. By how much does the peak fall, and by how much
+# does an update get slower? *From raw* says how far the weights end from those of the raw loop, as a share of the way
+# that these have moved. The peak is that of a whole run of four updates.
+
+
+# %%
+def show_forms(**forms):
+    runs = {"plain": train_plain, "raw": train_raw} | forms
+    ready = {name: lambda model, run=run: run(model, pairs, 16, 0.1) for name, run in runs.items()}
+    print(compare_forms(ready, make_classifier, updates=4))
+
+
+show_forms()
+
+# %% [markdown]
+# **Exercise.** The loop with Accelerate, with every layer checkpointed.
+#
+# *Contract.*
+# - The model is in eval mode when you receive it.
+# - Every row once, in order, `rows` at a time. The last rows may be fewer: they make an update of their own.
+# - Plain SGD at `learning_rate`. Model and optimizer are prepared, and `accelerator.backward` is called.
+# - Each layer runs twice for each forward of the model. Return nothing.
+#
+# The check compares the gradient before every update, and counts the runs of each layer. It measures a run of a
+# model with six layers: a peak of at most 40 % of the plain run.
+
+
+# %% exercise="checkpoint_with_accelerate"
+def checkpoint_with_accelerate(model, dataset, rows: int, learning_rate: float) -> None:
+    """Train one epoch with Accelerate and checkpointed layers, equal to the raw loop.
+
+    Args:
+        model: Returns an output with .loss; in eval mode.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of each update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    enable_checkpointing(model)
+    model.train()
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+look(lambda: show_forms(Accelerate=checkpoint_with_accelerate))
+
+# %% check="check_checkpointing_accelerate" points=2
+check_checkpointing_accelerate(checkpoint_with_accelerate)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what does the Trainer do before its first batch that a loop of your own has to do itself?<br>
+# Then: write the loop of lesson 00, and add two lines to it.
+# </details>
+
+# %% [markdown]
+# **Exercise.** The same run with the Trainer.
+#
+# *Contract.* As above, through `Trainer.train`. `same_run` and `trainer_argument` are given.
+
+
+# %% exercise="checkpoint_with_trainer"
+def checkpoint_with_trainer(model, dataset, rows: int, learning_rate: float) -> None:
+    """Train one epoch with the Trainer and checkpointed layers, equal to the raw loop.
+
+    Args:
+        model: Returns an output with .loss; in eval mode.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of each update.
+        learning_rate: Of SGD, constant.
+    """
+    ### BEGIN SOLUTION
+    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, trainer_argument: True}
+    Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+look(lambda: show_forms(Accelerate=checkpoint_with_accelerate, Trainer=checkpoint_with_trainer))
+
+# %% check="check_checkpointing_trainer" points=2
+check_checkpointing_trainer(checkpoint_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: three arguments are missing in `same_run`.<br>
+# Then: their defaults are 8 rows, 5e-5, and no checkpoints.
+# </details>
+
+# %% [markdown]
+# ## The price
+#
+# Memory is paid with time. Before you run the cell: by which factor is a step slower with `k = 1`?
+
+# %%
+from grader import measure_step_time
+
+plain_step = make_budget_step(blocks, blocks, inputs)["step"]
+checkpointed_step = make_step(blocks, 512, 1)["step"]
+print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
+
+# %% [markdown]
+# The FLOPs above are 17 % more. The step is slower than that: GELU and its buffers run twice too, and they cost time
+# with hardly any FLOPs.
+#
+# Next to your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
+#
+# | | samples per second | memory occupied |
+# |---|---|---|
+# | accumulation | 7.75 | 8,681 MiB |
+# | accumulation and checkpointing | 5.99 | 6,775 MiB |
+#
+# That is 22 % less memory for 23 % fewer samples per second, which is 29 % more time for each. The guide says that
+# checkpointing "slows down training by about 20%": this fits the samples per second.
+
+# %% [markdown]
+# **Use it when** a step does not fit, or when the room lets you take a larger batch. **Do not** when the peak is in the
+# optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson 05).
+
+# %% [markdown]
+# **Two relatives.** *Offload*: `torch.autograd.graph.save_on_cpu` moves what is saved to the CPU, and computes nothing
+# again. And `torch.compile` takes a memory budget, `torch._functorch.config.activation_memory_budget`, and chooses
+# itself what to compute again.
+
+# %% [markdown]
+# **At real scale.** BERT-large again, with two micro-batches of one row as in lesson 02, and every layer checkpointed.
+# The published figure is less the 1,343 MiB of the CUDA context. CUDA's operators are emulated: no device has
+# confirmed the forecast yet. The cell takes 3 to 15 seconds.
+
+# %%
+from grader import BERT_LARGE_ROWS, bert_large_recipe
+
+recipe = bert_large_recipe("accumulation_checkpointing", accumulate=2)
+forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
+published_mib = BERT_LARGE_ROWS["accumulation_checkpointing"].less_context_mib
+print(f"accumulation and checkpointing: forecast {forecast_mib:,.0f} MiB, published {published_mib:,} MiB")
+print(f"gap {published_mib - forecast_mib:,.0f} MiB; not forecast: allocator reserve and fragmentation")
+print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:,.0f} MiB")
+
+# %% [markdown]
+# Lesson 02 forecast 6,798 MiB without checkpointing, and a gap of 540 MiB. Here the gap is small: few activations come
+# and go, so the allocator has little to hold in reserve. Nearly all that is left are parameters, gradients and state:
+# they do not shrink by one byte.
+
+# %% [markdown] tags=["further"]
+# ## Further: meet a budget on a model that you have not seen
 #
 # So far all blocks were alike. Here some are large and some are small, and you are given a budget in bytes. You
 # choose which blocks to checkpoint, **each by itself**.
@@ -615,14 +832,16 @@ for index, block in enumerate(unequal):
     states = block(states).detach()
 
 # %% [markdown]
-# **Exercise.** *Contract.* `blocks` is a Sequential of at most ten blocks. Return a **function** that takes a tensor
-# such as `inputs`, with any number of rows, and returns what `blocks` would. Forward and backward through it hold at
-# most `budget_bytes`: parameters, their gradients, and the input included.
+# **Exercise.** Choose the blocks to checkpoint.
 #
-# Run **as few blocks as possible** twice; none, if all fits. All boundaries are as large as the output. Gradients are
-# those of the plain blocks, with dropout too. `inputs` needs no gradient, and may be tokens. You may run the blocks
-# before you decide, and leave gradients in `.grad`; leave them in train mode. A budget can always be met. It is judged
-# on four models: peak, gradients, blocks that run twice.
+# *Contract.*
+# - Return a **function** of a tensor such as `inputs`, with any number of rows, that returns what `blocks` would, with
+#   the gradients of the plain blocks, with dropout too.
+# - Forward and backward hold at most `budget_bytes`: parameters, gradients and input included. It can be met.
+# - **As few blocks as possible** run twice; none, if all fits.
+# - You may run the blocks before; leave them in train mode. All boundaries are as large as the output.
+#
+# The check measures four models.
 
 
 # %% exercise="fit_into_budget"
@@ -684,146 +903,6 @@ check_budget_peak(fit_into_budget)
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is it of no use to checkpoint the last block?</summary>
 # Backward begins with it, so its second run would follow its first at once, and all of it is in memory either way.
-# </details>
-
-# %% [markdown]
-# ## The price
-#
-# Memory is paid with time. Before you run the cell: by which factor is a step slower with `k = 1`?
-
-# %%
-from grader import measure_step_time
-
-plain_step = make_budget_step(blocks, blocks, inputs)["step"]
-checkpointed_step = make_step(blocks, 512, 1)["step"]
-print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
-
-# %% [markdown]
-# The FLOPs above are 17 % more. The step is slower than that: GELU and its buffers run twice too, and they cost time
-# with hardly any FLOPs.
-#
-# Beside your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
-#
-# | | samples per second | memory occupied |
-# |---|---|---|
-# | accumulation | 7.75 | 8,681 MiB |
-# | accumulation and checkpointing | 5.99 | 6,775 MiB |
-#
-# That is 29 % more time for 22 % less memory. The guide speaks of about 20 % more; its own figures say 29 %.
-#
-# So checkpoint when a step does not fit, or when the room lets you take a larger batch. And checkpoint what is large
-# inside and cheap to run again.
-
-# %% [markdown]
-# **At real scale.** BERT-large again, with two micro-batches of one row as in lesson 02, and every layer checkpointed.
-# The published figure is less the 1,343 MiB of the CUDA context. CUDA's operators are emulated: no device has
-# confirmed the forecast yet. The cell takes 3 to 15 seconds.
-
-# %%
-from grader import BERT_LARGE_ROWS, bert_large_recipe
-
-recipe = bert_large_recipe("accumulation_checkpointing", accumulate=2)
-forecast_mib = forecast_peak_memory(recipe).peak_bytes / MIB
-published_mib = BERT_LARGE_ROWS["accumulation_checkpointing"].less_context_mib
-print(f"accumulation and checkpointing: forecast {forecast_mib:,.0f} MiB, published {published_mib:,} MiB")
-print(f"gap {published_mib - forecast_mib:,.0f} MiB; not forecast: allocator reserve and fragmentation")
-print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:,.0f} MiB")
-
-# %% [markdown]
-# Lesson 02 forecast 6,798 MiB without checkpointing, and a gap of 540 MiB. Here the gap is small: few activations come
-# and go, so the allocator has little to hold in reserve. Nearly all that is left are parameters, gradients and state:
-# they do not shrink by one byte.
-
-# %% [markdown] tags=["further"]
-# ## Further: three forms, one trajectory
-#
-# The raw loop below checkpoints nothing. The two library forms checkpoint every layer. Do all three end in the same
-# weights? The model comes as `from_pretrained` returns it: in eval mode.
-
-# %% tags=["given"]
-from accelerate import Accelerator
-from torch.utils.data import DataLoader
-from transformers import Trainer, TrainingArguments
-
-from grader import check_checkpointed_accelerate, check_checkpointed_trainer
-
-has_new_name = hasattr(TrainingArguments, "activation_checkpointing")
-trainer_argument = "activation_checkpointing" if has_new_name else "gradient_checkpointing"
-same_run = {"output_dir": "trainer_output", "optim": "sgd", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-same_run |= {"weight_decay": 0.0, "train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
-same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
-print(f"TrainingArguments({trainer_argument}=True)")
-
-# %%
-from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, measure_weight_distance, tokenize_pairs
-
-pairs = tokenize_pairs(make_sentence_pairs(pairs=40), make_tokenizer())
-start, plain_model = (make_pair_classifier().eval().to(device) for _ in range(2))
-optimizer = torch.optim.SGD(plain_model.parameters(), lr=0.1)
-for batch in DataLoader(pairs, batch_size=4):
-    plain_model.train()
-    plain_model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
-    optimizer.step()
-    optimizer.zero_grad()
-print(f"the raw loop trained on {len(pairs)} pairs")
-
-# %% [markdown]
-# **Exercise.** Train one model in each form, with every layer checkpointed.
-#
-# *Contract.* The models are equal at the start, and in eval mode. Each sees every row once, in order, `rows` at a time,
-# with plain SGD at `learning_rate`. The Accelerate model is trained by a loop whose model and optimizer are prepared,
-# and it calls `accelerator.backward`. Rows that are too few for a full update make one of their own. `same_run` and
-# `trainer_argument` are for the Trainer; `enable_checkpointing` is above, in the section on Hugging Face. Nothing is
-# returned. It is judged by the gradient before every update, and by how often each layer runs: twice for each forward.
-# The models have two layers.
-
-
-# %% exercise="train_checkpointed"
-def train_checkpointed(accelerate_model, trainer_model, dataset, rows: int, learning_rate: float) -> None:
-    """Train one model with Accelerate and one with the Trainer, both with checkpointed layers.
-
-    Args:
-        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
-        trainer_model: Trained by the Trainer, from the same weights.
-        dataset: Rows as the models take them, labels included.
-        rows: Rows of each update.
-        learning_rate: Of SGD, constant.
-    """
-    ### BEGIN SOLUTION
-    accelerator = Accelerator()
-    optimizer = torch.optim.SGD(accelerate_model.parameters(), lr=learning_rate)
-    model, optimizer, loader = accelerator.prepare(accelerate_model, optimizer, DataLoader(dataset, batch_size=rows))
-    enable_checkpointing(accelerate_model)
-    model.train()
-    for batch in loader:
-        accelerator.backward(model(**batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-    arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, trainer_argument: True}
-    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-    ### END SOLUTION
-
-
-# %%
-def report_distances():
-    models = {name: make_pair_classifier().eval().to(device) for name in ("Accelerate", "Trainer")}
-    train_checkpointed(*models.values(), pairs, 4, 0.1)
-    for name, model in models.items():
-        print(f"{name} ends {measure_weight_distance(model, plain_model, start):.1%} away from the raw loop")
-
-
-look(report_distances)
-
-# %% check="check_checkpointed_accelerate" points=1
-check_checkpointed_accelerate(train_checkpointed)
-
-# %% check="check_checkpointed_trainer" points=1
-check_checkpointed_trainer(train_checkpointed)
-
-# %% [markdown] tags=["hint"]
-# <details><summary>Hint</summary>
-# First: what does the Trainer do before its first batch that a loop of your own has to do itself?<br>
-# Then: write the loop of lesson 00, and add two lines to it.
 # </details>
 
 # %% [markdown]
@@ -919,7 +998,7 @@ check_found_faults(find_faults)
 # The inputs of this segment and of those before it, and everything that backward needs of this one segment.
 # </details>
 # <details><summary>When is k = 1 better than the square root?</summary>
-# When the interior of a block is large beside its boundary, as in transformers.
+# When the interior of a block is large next to its boundary, as in transformers.
 # </details>
 # <details><summary>Checkpointing is enabled, and memory did not change. What are two causes?</summary>
 # The model is in eval mode, or one checkpoint contains everything.

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 4. Number formats
 #
-# You read every number format of training bit by bit, and you know before a run where it loses values.
+# You read every number format of training bit by bit, and you predict where it loses values.
 #
 # 55 min (estimated) · CPU is enough · after lesson 03
 
@@ -25,7 +25,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>What does gradient checkpointing trade?</summary>
-# Memory for computation: activations are dropped, and forward runs again to rebuild them.
+# It saves memory at the price of computation: activations are dropped, and forward runs again to rebuild them.
 # </details>
 # <details><summary>AdamW keeps two moments for each parameter. How many bytes are that in fp32?</summary>
 # Eight: two numbers of 4 bytes.
@@ -51,8 +51,8 @@ for name, reached in totals.items():
     print(f"{name}: {reached[-1]:.6g}")
 
 # %% [markdown]
-# In bf16 the sum is 4. No error, no warning, no NaN. A weight of a network is such a sum too, of thousands of small
-# updates. At which total does a format stop growing, and how can you know it before the run?
+# In bf16 the sum is 4, without an error, a warning or a NaN. A weight of a network is such a sum, too, of thousands of
+# small updates. At which total does a sum stop growing, and how can you know it before the run?
 
 # %% [markdown]
 # ## Three parts of a number
@@ -67,15 +67,15 @@ for name, reached in totals.items():
 # | fp8 e4m3 | 1 | 4 | 3 |
 #
 # The *mantissa* is read as a fraction `f` from 0 up to just below 1. The *exponent* is stored as an integer `E` from
-# 0 up. A **bias** is taken from it, so that powers of two below 1 can be stored too. It is 15 for 5 exponent bits,
-# which is `2**4 - 1`, and 127 for 8, which is `2**7 - 1`.
+# 0 up. A **bias** is subtracted from it, so that powers of two below 1 can be stored, too. It is 15 for 5 exponent
+# bits, which is `2**4 - 1`, and 127 for 8, which is `2**7 - 1`.
 #
 # In words: *a number is its sign, times 1 plus the fraction, times 2 to the stored exponent less the bias.*
 
 # %% [markdown]
 # Two stored exponents are special.
 #
-# - `E` of all ones stands for no number: with mantissa 0 it is infinity, with any other it is NaN.
+# - `E` of all ones represents no number: with mantissa 0 it is infinity, with any other mantissa it is NaN.
 # - `E = 0` has no 1 in front of its fraction. These are the **subnormal** numbers, and 0 is one of them. Their power
 #   of two is that of `E = 1`.
 #
@@ -95,10 +95,16 @@ for name, reached in totals.items():
 #
 # In the small format the largest number is 3, and the smallest *normal* number is 1. The smallest subnormal number is
 # 0.5. The **spacing** is the step from one number to the next. It is 0.5 below 2, and 1 from 2 on. Each power of two
-# doubles it, but for the subnormals: they have the spacing of the smallest normal numbers.
+# doubles it, except for the subnormals, which have the spacing of the smallest normal numbers.
 #
-# *Contract.* Return the four limits as a dict. The top exponent stands for infinities and NaN. It is judged on
-# formats that this lesson does not show. `number` lies anywhere within the range, among the subnormals too.
+# **Exercise.** Predict the limits of any format.
+#
+# *Contract.*
+# - Return the four limits as a dict.
+# - The top exponent means infinities and NaN.
+# - `number` is anywhere within the range, also among the subnormals.
+#
+# The check has formats that this lesson does not show.
 
 
 # %% exercise="format_limits"
@@ -184,9 +190,9 @@ draw_spans(spans, title="Which positive numbers a format reaches", x_label="abso
 #
 # **Two exceptions.**
 #
-# - *e4m3* has no infinity. Its top exponent stands for numbers, but for one mantissa, which is NaN. So its largest
+# - *e4m3* has no infinity. Its top exponent represents numbers, except for one mantissa, which is NaN. So its largest
 #   number is 448, where the rule gives 240. Torch's name says it: `float8_e4m3fn`, *fn* for finite.
-# - *tf32* is no dtype. It uses 19 bits, and its tensors are fp32 in memory: 4 bytes a number.
+# - *tf32* is not a dtype. It uses 19 bits, and its tensors are fp32 in memory: 4 bytes a number.
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.float8_e4m3fn):
@@ -230,12 +236,14 @@ print(f"(1 + {stored_mantissa} / 1024) * 2**({stored_exponent} - 15) = {number}"
 #
 # **Exercise.** Complete the decoder. The parts are cut out already.
 #
-# *Contract.* Where `has_infinity` is true, the two rules for special exponents hold. Where it is false, as in e4m3,
-# the top exponent stands for numbers, and the pattern of all ones in exponent and mantissa is NaN. Exponent 0 is the
-# same in both. The pattern of the sign bit alone is -0.0. By hand: without torch's own formats.
+# *Contract.*
+# - Where `has_infinity` is true, the two rules for special exponents hold.
+# - Where it is false, as in e4m3, the top exponent represents numbers, and only the pattern of all ones in exponent and
+#   mantissa is NaN. Exponent 0 is the same in both.
+# - The pattern of the sign bit alone is -0.0.
+# - By hand: without torch's own formats.
 #
-# It is judged on **every** bit pattern of fp16, bf16, e5m2 and e4m3 against torch, and on two formats that torch does
-# not have.
+# The check compares **every** bit pattern of fp16, bf16, e5m2 and e4m3 with torch, and those of two other formats.
 
 
 # %% exercise="decode"
@@ -279,8 +287,8 @@ check_decoded_patterns(decode)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: sort the patterns by their exponent: zero, top, and all others. The last group is the worked example.<br>
-# Then: for exponent 0, ask for two things: is there a 1 in front, and which power of two? For the top exponent, ask
-# for has_infinity, and then for the mantissa.
+# Then: for exponent 0, decide two things: is there a 1 in front, and which power of two? For the top exponent, look at
+# has_infinity, and then at the mantissa.
 # </details>
 
 # %% [markdown]
@@ -296,16 +304,16 @@ def show_both_rules():
 look(show_both_rules)
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: what does e4m3 gain by giving infinity up?</summary>
+# <details><summary>Explain in one sentence: what does e4m3 gain by having no infinity?</summary>
 # Seven more numbers at the top, of each sign: 256 to 448, almost twice the range of 240.
 # </details>
 
 # %% [markdown]
 # ## Write: rounding to even
 #
-# Every operation computes a result, and then **rounds** it to a number of its format. The rule is the same in all of
-# them: the nearest number; half-way between two, the one whose mantissa is **even**. So errors of both directions
-# balance over many operations. Always rounding halves up would push every sum upwards.
+# Every operation computes a result, and then **rounds** it to a number of its format. The rule is the same in all
+# formats: the nearest number and, half-way between two, the one whose mantissa is **even**. So errors of both
+# directions balance over many operations, while rounding every half up would push sums upwards.
 #
 # Before you run the cell, predict each line.
 
@@ -320,22 +328,22 @@ for name, value in shown.items():
 print(f"1 + 2**-8          in bf16: {torch.tensor(1 + 2.0**-8).to(torch.bfloat16).item()}")
 
 # %% [markdown]
-# - 2049 and 2051 lie half-way: the spacing there is 2. One goes down, one goes up.
+# - 2049 and 2051 are half-way, because the spacing is 2 there. One is rounded down, the other up.
 # - `1 + 2**-11` is half-way between 1 and the next number. It stays 1, and so does `1 + 2**-8` in bf16.
-# - 65504 is the largest number. 65519 rounds to it. 65520 is half-way to 65536, which would be the next number. It
-#   goes up, out of the range: **overflow**, infinity.
-# - `2**-24` is the smallest subnormal. `2**-25` is half-way to 0, and goes there: **underflow**.
+# - 65504 is the largest number, and 65519 is rounded to it. 65520 is half-way to 65536, which would be the next number.
+#   It is rounded up, out of the range: **overflow**, infinity.
+# - `2**-24` is the smallest subnormal. `2**-25` is half-way to 0 and becomes 0: **underflow**.
 
 # %% [markdown]
 # **Exercise.** Write this rounding for any format with infinities.
 #
-# *Contract.* Return a number of the format as a float. Subnormals are numbers of it too. Round as if the exponent had
-# no end, then replace what lies above the largest number by infinity of the same sign. Infinity stays infinity, NaN
-# stays NaN. The sign of a zero does not count.
+# *Contract.*
+# - Return a number of the format as a float; subnormals are numbers, too.
+# - Round as if the exponent had no end, then replace what is above the largest number by infinity of the same sign.
+# - Infinity stays infinity, and NaN stays NaN. The sign of a zero does not count.
+# - By hand: without torch's own formats, in Python's floats, because a stop in fp32 would round twice.
 #
-# By hand: without torch's own formats. `value` is a float of Python, with 52 mantissa bits, so compute in float64: a
-# stop in fp32 would round twice. It is judged on fp16, bf16, e5m2, and on formats that torch does not have, such as
-# 1-6-9: one sign bit, 6 exponent bits, 9 mantissa bits.
+# The check has fp16, bf16, e5m2, and formats that torch does not have, such as 1-6-9: 6 exponent bits, 9 mantissa bits.
 
 
 # %% exercise="round_to_format"
@@ -422,12 +430,21 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 # %% [markdown]
 # At 32, where the spacing of fp16 is 2**-5.
 #
-# For fp16 and bf16, torch's `sum` adds up in fp32 and rounds once, at the end. So it is right to the last bit of these
-# formats. An fp32 sum is rounded at each addition, and its last bits may be wrong. Matrix products add up in fp32 too:
-# 16-bit factors, and an **accumulator** in fp32. Your own loop over 16-bit tensors does not.
+# For fp16 and bf16, torch's `sum` adds up in fp32 and rounds once, at the end, so it is right to the last bit of these
+# formats. Your own loop over 16-bit tensors rounds at each addition.
+#
+# Matrix products of 16-bit factors add up in an **accumulator** in fp32, with one exception that is on by default: on
+# CUDA, a product that is split among several blocks may round and add its **partial sums** in 16 bits. The next cell
+# shows the switches. Set them to `False` where sums are long and errors matter.
+
+# %%
+switches = torch.backends.cuda.matmul
+print(f"partial sums in fp16 allowed: {switches.allow_fp16_reduced_precision_reduction}")
+print(f"partial sums in bf16 allowed: {switches.allow_bf16_reduced_precision_reduction}")
 
 # %% [markdown]
-# A weight is a sum that no library adds up for you. Above 1 the spacing of bf16 is `2**-7`, and below 1 it is `2**-8`.
+# A weight is a sum that your optimizer adds up, one update after the other. Above 1 the spacing of bf16 is `2**-7`, and
+# below 1 it is `2**-8`.
 # So a weight of 1 ignores every update up to `2**-8` upwards, and up to `2**-9` downwards, for ever. That is why
 # training keeps fp32 *master weights*: lesson 05.
 
@@ -473,21 +490,23 @@ for name, values in kinds.items():
     print(f"{name:<15} {sizes.min():>10.1e} {sizes.max():>10.1e} {gone:>15.1%} {subnormal:>19.1%}")
 
 # %% [markdown]
-# Weights and activations fit into fp16, but for a few. Gradients reach far down: fp16 keeps about a fifth of them as
-# subnormals, with fewer bits. The second moments are squares of gradients, so their exponents are twice as low. Half
-# of them are 0 in fp16, the rest subnormal. AdamW divides by their root.
-#
+# Nearly all weights and activations are normal numbers of fp16. Gradients reach far down: fp16 keeps about a fifth of
+# them as subnormals, with fewer bits. The second moments are squares of gradients, so their exponents are twice as low:
+# half of them are 0 in fp16, the rest subnormal. AdamW divides by their root.
+
+# %% [markdown]
 # | tensor | what it needs | usual format |
 # |---|---|---|
 # | weights and activations in a product | few digits | bf16; fp16; fp8 with a scale for each tensor |
-# | gradients | range | bf16; fp16 with loss scaling, lesson 05 |
+# | gradients of activations | range | bf16; fp16 with loss scaling, lesson 05 |
+# | gradients of weights | range, and digits where they add up | fp32 with autocast; bf16 if the weights are bf16 |
 # | master weights | digits, for small updates | fp32 |
 # | optimizer state | range and digits | fp32; 8 bits with a scale for each block, lesson 08 |
 # | sums, norms, the loss | digits | fp32 |
 
 # %% [markdown]
 # **The switch for tf32.** A product of fp32 matrices may round its *factors* to tf32, and add up in fp32. Memory stays
-# the same. It exists on NVIDIA GPUs from Ampere on, and a V100 or T4 ignores the switch.
+# the same. It exists on NVIDIA GPUs from Ampere on; a V100 or T4 ignores the switch.
 #
 # | in torch 2.13 | acts on |
 # |---|---|
@@ -496,8 +515,8 @@ for name, values in kinds.items():
 # | `torch.backends.cudnn.conv.fp32_precision = "tf32"` | convolutions; on by default |
 #
 # `"highest"` and `"ieee"` turn it off. Older code sets `allow_tf32`, by backend. Use the old names or the new ones,
-# not both. The Trainer has `tf32=True`. A format itself has no form in Accelerate or the Trainer. Which operation uses
-# which one is the matter of lesson 05.
+# not both. The Trainer has `tf32=True`. A format as such has no form in Accelerate or the Trainer: lesson 05 shows how
+# both choose the format of each operation.
 
 # %%
 print(f"matrix products of fp32 tensors: {torch.get_float32_matmul_precision()}")
@@ -509,23 +528,29 @@ look(
 # ## The price
 #
 # Half the bytes are half the memory traffic, on every device. Whether the arithmetic is faster depends on the device.
-# Before you run the cell: is a product of 16-bit matrices faster here? The line `step 2` ends with its time, as a
-# multiple of that of fp32. The two 16-bit formats may differ.
+# Before you run the cell: is a product of 16-bit matrices faster here? The two 16-bit formats may differ.
 
 # %%
 from grader import measure_step_time
 
 wide = torch.randn(256, 256, device=device)  # [rows, columns]
+brain, half = wide.bfloat16(), wide.half()
 
 
-def compare_with(narrow: torch.Tensor) -> None:
-    """Time a product in fp32 and in a narrow format."""
-    print(f"fp32 and {narrow.dtype}: {wide.nbytes:,} and {narrow.nbytes:,} bytes")
-    print(measure_step_time(lambda: wide @ wide, lambda: narrow @ narrow, run_count=5))
+def in_fp32():
+    wide @ wide
 
 
-compare_with(wide.bfloat16())
-compare_with(wide.half())
+def in_bf16():
+    brain @ brain
+
+
+def in_fp16():
+    half @ half
+
+
+print(f"bytes of a matrix: fp32 {wide.nbytes:,}, bf16 {brain.nbytes:,}, fp16 {half.nbytes:,}")
+print(measure_step_time(in_fp32, in_bf16, in_fp16, run_count=5))
 
 # %% [markdown]
 # On a CPU this price can reverse: without units for a format, every factor is converted first. A CPU may have units for
@@ -541,12 +566,17 @@ compare_with(wide.half())
 # bytes. On an A100 multiples of **64** are better, which are 128 bytes. In tf32 these are 4 and 32 numbers. A
 # vocabulary of 50,257 is often padded to 50,304, a multiple of 64.
 
+# %% [markdown]
+# - *Use bf16 when* the hardware has it: it keeps the range of fp32, and halves memory and traffic.
+# - *Do not use a 16-bit format when* a value is a long sum of small parts: weights, moments, losses, running means.
+# - *Combine with* fp32 master weights and loss scaling (lesson 05), or with scales for each block (lessons 08 and 20).
+
 # %% [markdown] tags=["further"]
 # ## Further: a sum that does not stall
 #
-# fp32 master weights cost 4 bytes for each parameter. There is a cheaper cure: keep what each addition **lost**, in
-# the same narrow format, and add it the next time. It is *compensated summation*, or Kahan summation. Optimizers use
-# it to train weights in pure bf16.
+# fp32 master weights take 4 bytes for each parameter. A cheaper remedy keeps what each addition **lost**, in the same
+# narrow format, and adds it the next time. It is *compensated summation*, or Kahan summation. Optimizers use it to
+# train weights in pure bf16.
 #
 # One addition in bf16 shows the loss:
 
@@ -562,9 +592,12 @@ print(f"with an fp32 accumulator: {(total.float() + value.float()).item():.6f}, 
 # %% [markdown]
 # **Exercise.** Write one compensated addition.
 #
-# *Contract.* All tensors have one shape and one format, fp16 or bf16, and so have both results. `lost` is what
-# `total` lacks so far, so that `total + lost` is the better sum; at first it is 0. Return the new total and what it
-# lacks now. It is judged after hundreds of additions in fp16 and bf16. The total has to be within one spacing of the
+# *Contract.*
+# - All tensors have one shape and one format, fp16 or bf16, and so have both results.
+# - `lost` is what `total` lacks so far, so that `total + lost` is the better sum; at first it is 0.
+# - Return the new total and what it lacks now.
+#
+# The check looks at the result of hundreds of additions in fp16 and bf16: the total has to be within one spacing of the
 # exact sum, and total plus lost within 0.3 spacings.
 
 
@@ -612,171 +645,142 @@ check_compensated_sum(add_compensated)
 # and a `lost` of 2 bytes do the work of 4 bytes, with the products in bf16.
 
 # %% [markdown]
-# ## Further: choose a format by measuring
+# ## Further: a second moment that does not decay
 #
-# You have a tensor in fp32, and you know how large a relative error its use allows. Which is the cheapest format?
-#
-# *Contract.* Try the formats of `FORMATS` in order: fewest bytes first, and of equal bytes the one with more
-# mantissa bits. Return the name of the first one that is good enough. For that, **every** value that is not zero has
-# to come back from the format with a relative error, `|rounded - value| / |value|`, of at most `tolerance`. A value
-# that becomes 0 has an error of 1; one that becomes infinite or NaN is lost. `values` stay as they are. It is judged
-# on tensors like those of a training job.
+# To halve AdamW's state, you store its second moment in 16 bits. Each update computes `v = beta2 * v + (1 - beta2) *
+# gradient**2` and rounds it. Then one bad batch makes `v` large, and the gradients after it are small. In fp32, `v`
+# decays by the factor `beta2` at each update. In bf16?
+
+# %%
+for beta2 in (0.9, 0.95, 0.999):
+    moment, updates = torch.tensor(1.9, dtype=torch.bfloat16), 0
+    while (moment * beta2).item() != moment.item() and updates < 50:
+        moment, updates = moment * beta2, updates + 1
+    print(f"beta2 {beta2}: from 1.9, after {updates} updates without a gradient: {moment.item():.4g}")
 
 # %% [markdown]
-# Above 448, e4m3 has no infinity to give. In torch 2.13 a cast makes 448 of any larger value, and other versions may
-# make NaN. No judged choice depends on it.
+# With AdamW's default of 0.999 the moment never moves, at any size. AdamW divides by its root, so the updates of this
+# weight stay too small for the rest of the training. Nothing reports it.
+#
+# **Exercise.** Decide, before a run, what happens to such a moment in a given format.
+#
+# *Contract.* The gradient is 0 from now on, each product is rounded to even, and exponents have no end. Return
+# - `"frozen"`: no number changes;
+# - `"stalls"`: some numbers fall, and come to rest at a number above 0;
+# - `"decays"`: every number falls, again and again.
+#
+# `1 - beta2` is at least 5 % away from every limit.
 
 # %% tags=["given"]
-from grader import check_chosen_format
-
-FORMATS = {
-    "e4m3": torch.float8_e4m3fn,
-    "e5m2": torch.float8_e5m2,
-    "fp16": torch.float16,
-    "bf16": torch.bfloat16,
-    "fp32": torch.float32,
-}
+from grader import check_moment_fate
 
 
-# %% exercise="choose_format"
-def choose_format(values: torch.Tensor, tolerance: float) -> str:
-    """Choose the cheapest format that keeps every value within a relative error.
+# %% exercise="fate_of_moment"
+def fate_of_moment(beta2: float, mantissa_bits: int) -> str:
+    """Say what happens to a second moment that is stored in a narrow format, once its gradient is 0.
 
     Args:
-        values: A tensor in fp32; finite, with zeros among its values.
-        tolerance: The largest relative error that a value may have.
+        beta2: Factor of the moment at each update, below 1.
+        mantissa_bits: Bits of the mantissa that are stored, from 5 to 10.
 
     Returns:
-        A name of FORMATS.
+        "frozen", "stalls" or "decays".
     """
     ### BEGIN SOLUTION
-    kept = values[values != 0]
-    for name, dtype in FORMATS.items():
-        errors = (kept.to(dtype).float() - kept).abs() / kept.abs()
-        if errors.max() <= tolerance:
-            return name
+    lost = 1 - beta2  # of a number 1, in one update; just below 2 it is twice as much
+    half_spacing = 2.0 ** -(mantissa_bits + 1)  # from 1 up to 2
+    if 2 * lost <= half_spacing:
+        return "frozen"
+    return "stalls" if lost < half_spacing else "decays"
     ### END SOLUTION
 
 
 # %%
-def show_choices(tolerance):
-    for name, values in kinds.items():
-        print(f"{name:<15} {choose_format(values, tolerance)}, for a relative error of {tolerance}")
+look(lambda: print({beta2: fate_of_moment(beta2, 7) for beta2 in (0.9, 0.95, 0.997, 0.999)}))
 
-
-look(show_choices, 2.0**-8)
-
-# %% check="check_chosen_format" points=1
-check_chosen_format(choose_format)
+# %% check="check_moment_fate" points=1
+check_moment_fate(fate_of_moment)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what is the relative error of a value that becomes 0? Of one that becomes infinite? Of one that is 0?<br>
-# Then: one value decides. Which one of all the errors do you compare with the tolerance?
+# First: for which loss does a number round back to itself?<br>
+# Then: between 1 and 2 the spacing is constant, and the loss is not. Where is it smallest, and where largest? All
+# other powers of two behave alike.
 # </details>
 
 # %% [markdown]
-# The bound for a rounding within the normal range is half of `eps`: 2**-11 for fp16, 2**-8 for bf16, 2**-4 for e4m3.
-# The tolerance above was 2**-8. Activations meet it in fp16, whose range they fit. The other three kinds have values
-# that are small enough to lose digits there, or to vanish, so they need the range of bf16.
+# ## Further: stochastic rounding
 #
-# A scale moves values into that range without any error, if it is a power of two. So fp8 training keeps a scale for
-# each tensor, and fp16 training scales the loss.
-
-# %% [markdown]
-# ## Further: bug hunt
+# The remedy without any extra memory: round up **at random**, with the probability of the share of the way. 1.25
+# between 1 and 2 becomes 2 in a quarter of all cases, so the mean is right, and a sum of many small parts moves.
 #
-# Two rules, as they stand in published teaching material:
+# **Exercise.** Round to bf16 in this way.
 #
-# - a guide to training on one GPU: fp16 ends at 65535, and what is above overflows;
-# - a slide deck on mixed precision: small values become 0 because their digits are too fine, for lack of precision.
-#
-# As code:
-#
-# ```python
-# def what_is_lost(value, exponent_bits, mantissa_bits):
-#     if abs(value) > 65535:
-#         return "range"
-#     if abs(value) < 2**-14:
-#         return "precision"
-#     return "nothing"
-# ```
-#
-# How many faults do you find? Try 65519, 65520, 2**-15, 2**-26, 0.1, 0 and infinity in fp16, then in bf16.
-
-# %% [markdown]
-# <details><summary>Seven faults</summary>
-# 65520 overflows already. Subnormals such as 2**-15 are kept. A value that becomes 0 is lost to range, not to
-# precision. Between the ends most values lose precision: 0.1 does. 0 loses nothing, and the code says "precision".
-# Infinity loses nothing, and the code says "range". And the numbers are those of fp16 alone.
-# </details>
-
-# %% [markdown]
-# **Exercise.** Repair it, for any format with infinities.
-#
-# *Contract.* Compare the value with what it becomes in the format. "range": a finite value becomes infinite, or a
-# value that is not 0 becomes 0. "precision": it becomes another number. "nothing": it comes back as it was; so do 0,
-# infinities and NaN. Rounding is to even. It is judged on fp16, bf16, e5m2, and on formats that torch does not have.
-#
-# This exercise stands alone. You may call your `round_to_format`, or work with thresholds, or write the rounding anew.
+# *Contract.*
+# - Of the two numbers of bf16 around a value, one is nearer to zero. The *share* is how far the value is from it, as a
+#   part of the spacing between the two.
+# - Where `noise < share`, return the number farther from zero, else the nearer one. A number of bf16 stays.
+# - Values are finite and normal, or 0; leave `values` as they are.
 
 # %% tags=["given"]
-from grader import check_lost_values
+from grader import check_stochastic_rounding
 
 
-# %% exercise="what_is_lost"
-def what_is_lost(value: float, exponent_bits: int, mantissa_bits: int) -> str:
-    """Say what a value loses when it is rounded to a format.
+# %% exercise="round_stochastically"
+def round_stochastically(values: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """Round to bf16 with the help of random numbers.
 
     Args:
-        value: Any float, infinities and NaN included.
-        exponent_bits: Bits of the exponent; the top exponent stands for infinities and NaN.
-        mantissa_bits: Bits of the mantissa.
+        values: Values in fp32, of any shape.
+        noise: A random number from 0 to just below 1 for each value, in fp32.
 
     Returns:
-        "range", "precision" or "nothing".
+        The rounded values, in bf16.
     """
     ### BEGIN SOLUTION
-    if value == 0 or not math.isfinite(value):
-        return "nothing"
-    bias = 2 ** (exponent_bits - 1) - 1
-    half_step_above_largest = (2 - 2.0 ** -(mantissa_bits + 1)) * 2.0**bias
-    half_of_smallest = 2.0 ** (-bias - mantissa_bits)
-    if abs(value) >= half_step_above_largest or abs(value) <= half_of_smallest:
-        return "range"
-    exponent = max(math.frexp(value)[1] - 1, 1 - bias)
-    is_number = math.ldexp(value, mantissa_bits - exponent).is_integer()
-    return "nothing" if is_number else "precision"
+    exponent = torch.frexp(values).exponent - 1  # values = fraction * 2**n, with a fraction from 0.5 to 1
+    steps = torch.ldexp(values.abs().double(), 7 - exponent)  # in spacings of bf16
+    rounded = steps.floor() + (noise < steps.frac())
+    return (values.sign() * torch.ldexp(rounded, exponent - 7)).bfloat16()
     ### END SOLUTION
 
 
 # %%
-def show_losses():
-    for value in (65519.0, 65520.0, 2.0**-15, 2.0**-24, 2.0**-26, 0.1, 0.5):
-        print(f"{value:>12.5g} loses {what_is_lost(value, 5, 10):<10} in fp16, {what_is_lost(value, 8, 7)} in bf16")
+def decay(count: int = 1000, updates: int = 2000, beta2: float = 0.999) -> None:
+    """Let second moments of 1 decay: in fp32, and in bf16 with both kinds of rounding."""
+    generator = torch.Generator().manual_seed(0)
+    exact, stochastic = torch.ones(count), torch.ones(count, dtype=torch.bfloat16)
+    nearest = stochastic.clone()
+    for _ in range(updates):
+        exact, nearest = exact * beta2, nearest * beta2
+        stochastic = round_stochastically(stochastic.float() * beta2, torch.rand(count, generator=generator))
+    for name, values in {"fp32": exact, "bf16, nearest": nearest, "bf16, stochastic": stochastic}.items():
+        print(f"{name:<17} mean {values.float().mean():.4f}, standard deviation {values.float().std():.4f}")
 
 
-look(show_losses)
+look(decay)
 
-# %% check="check_lost_values" points=1
-check_lost_values(what_is_lost)
+# %% check="check_stochastic_rounding" points=2
+check_stochastic_rounding(round_stochastically)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the short way compares the value with what your `round_to_format` makes of it. Which three outcomes are
-# there?<br>
-# Then, without it: find the two thresholds of fp16, 65520 and 2**-25, from its counts of bits. Does a threshold itself
-# overflow, or vanish? Between them, divide by the spacing. When is the result a whole number?
+# First: divide by the spacing of bf16 at the value, as in your rounding to even. What is left behind the point?<br>
+# Then, another way: bf16 is the upper half of fp32's bits. What do the lower 16 bits say about the share?
 # </details>
+
+# %% [markdown]
+# The mean follows fp32, while single moments scatter around it. torchao's optimizers offer stochastic rounding of
+# weights that are trained in pure bf16.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
-# <details><summary>Which bits decide about range, and which about precision?</summary>
-# Exponent bits about range, mantissa bits about precision.
+# <details><summary>Which bits determine the range, and which the precision?</summary>
+# Exponent bits determine the range, mantissa bits the precision.
 # </details>
 # <details><summary>65519 and 65520 become what in fp16, and why?</summary>
-# 65504 and infinity: the second is half-way to a number that fp16 does not have, and goes up.
+# 65504 and infinity: the second is half-way to a number that fp16 does not have, and is rounded up.
 # </details>
 # <details><summary>When does a sum stop growing?</summary>
 # When what you add is less than half of the spacing at the total.
@@ -789,18 +793,19 @@ check_lost_values(what_is_lost)
 # %% [markdown]
 # **Sources**
 # - [IEEE 754][ieee]: formats, subnormals, rounding to even.
-# - [Efficient training on a single GPU][single], and slides on efficient training: the rules of the bug hunt.
+# - [torchao, low-bit optimizers][torchao]: bf16 weights with stochastic rounding.
 # - [FP8 formats for deep learning][fp8]: e4m3 without infinity, 448, and e5m2.
 # - [Mixed precision training][mixed]: gradients that vanish in fp16, master weights.
 # - [DLFloat][dlfloat]: the format 1-6-9.
-# - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, tf32 and its switches.
+# - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, reduced-precision
+#   reductions, tf32 and its switches.
 # - [NVIDIA, A100 data sheet][a100]: the rates. [NVIDIA, matrix multiplication guide][guide]: multiples of 8 and 64.
 # - [nanoGPT][nanogpt]: a vocabulary of 50,304.
 # - W. Kahan, Further remarks on reducing truncation errors, 1965.
 #
 # [nanogpt]: https://github.com/karpathy/nanoGPT/blob/master/model.py
 # [ieee]: https://doi.org/10.1109/IEEESTD.2019.8766229
-# [single]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
+# [torchao]: https://github.com/pytorch/ao/tree/main/torchao/optim
 # [fp8]: https://arxiv.org/abs/2209.05433
 # [mixed]: https://arxiv.org/abs/1710.03740
 # [dlfloat]: https://doi.org/10.1109/ARITH.2019.00023

@@ -1,15 +1,16 @@
 # %% [markdown]
 # # 6. AdamW
 #
-# You write AdamW, predict what it remembers to the byte, and take gradients out of its peak.
+# You write AdamW, predict to the byte what it keeps, and use its groups in raw PyTorch, Accelerate and the Trainer.
 #
-# 55 min (estimated) · CPU is enough · after lesson 05
+# 60 min (estimated) · CPU is enough · after lesson 05
 
 # %% [markdown]
 # **You will be able to**
 # - predict the bytes of an optimizer's state from its update rule;
 # - complete Adam from RMSProp, with both bias corrections;
-# - write AdamW for groups of parameters, equal to PyTorch's over 20 steps.
+# - write AdamW for groups of parameters, equal to PyTorch's over 20 steps;
+# - train with two decay groups in three forms, with equal weights and equal state.
 
 # %% tags=["given"]
 import torch
@@ -57,7 +58,15 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # | AdamW | `w -= lr * decay * w`, then `w -= lr * (m / share1) / (sqrt(s / share2) + eps)` |
 #
 # AdamW's `m = beta1 * m + (1 - beta1) * g` is a mean of gradients. Its `s` is RMSProp's, with `beta2` for `alpha`. A
-# share is `1 - beta**t`, computed anew at each step.
+# share is `1 - beta**t`, computed again at each step.
+
+
+# %% [markdown]
+# *Gradient descent* takes `g` from all the data; **SGD** takes it from one mini-batch, which is noisy but far
+# cheaper. One `lr` then has to fit all weights. Where gradients differ in size by orders of magnitude, no single
+# rate does: rare words, for example, have a gradient in few batches. **AdaGrad** (2011) gave each weight a rate of its
+# own, which helps such *rare features*; RMSProp and Adam kept that idea. The price is a second state, and that Adam's
+# result depends on `lr`, `beta2` and `eps`: try more than one.
 
 
 # %% tags=["given"]
@@ -127,10 +136,14 @@ for name, by_hand, by_torch in (
 # - A tensor without gradient is skipped. A frozen one never has any state.
 
 # %% [markdown]
-# *Contract.* `parameters` is what the optimizer is handed. `optimizer` is one of the four names of the table. Return
-# the bytes of its state after the first step. It is judged to the byte: on DistilBERT, and on lists with frozen
-# tensors and with 16-bit tensors. Those have a shape, and neither values nor a `.grad`, so no optimizer could run:
-# compute it. A float that equals the integer will do. The list and its parameters stay as they are.
+# **Exercise.** Predict the bytes.
+#
+# *Contract.*
+# - `parameters` is what the optimizer receives, `optimizer` one of the four names of the table. Return the bytes of its
+#   state after the first step; a float that equals the integer will do.
+# - The tensors have a shape, but neither values nor a `.grad`: no optimizer could run, so compute it. Change nothing.
+#
+# Judged to the byte, on DistilBERT and on lists with frozen and with 16-bit tensors.
 
 
 # %% exercise="predict_optimizer_state"
@@ -181,10 +194,10 @@ for name, make_optimizer in (makers | {"RMSProp": torch.optim.RMSprop}).items():
     optimizer = make_optimizer(model.parameters())
     optimizer.step()
     predicted = look(predict_optimizer_state, list(model.parameters()), name)
-    beside = f"predicted {predicted:>11,}" if predicted is not None else ""
+    note = f"predicted {predicted:>11,}" if predicted is not None else ""
     measured_bytes = optimizer_state_bytes(optimizer)
     print(f"{name:<18} {optimizer_state_elements(optimizer):>11,} elements {measured_bytes:>11,} bytes", end=" ")
-    print(f"{measured_bytes / MIB:>7.2f} MiB  {beside}")
+    print(f"{measured_bytes / MIB:>7.2f} MiB  {note}")
 del model, optimizer, parameter
 
 # %% [markdown]
@@ -287,10 +300,13 @@ draw_curves(
 # %% [markdown]
 # **Exercise.** Complete Adam. The state and the step count are there.
 #
-# *Contract.* Update both moments in `state`, correct them, and change `weight` in place. Moments keep the format of the
-# weight. What is corrected is used and not kept. `eps` is added to the root of the corrected second moment. The
-# gradient stays as it is. By hand: without an optimizer of PyTorch. It is judged by the weights after each of 20 steps,
-# with other betas, with an `eps` that counts, and on tensors of other shapes.
+# *Contract.*
+# - Update both moments in `state`, correct them, and change `weight` in place. Leave the gradient as it is.
+# - Moments have the format of the weight. Corrected moments are used, not kept.
+# - `eps` is added to the root of the corrected second moment.
+# - By hand: without an optimizer of PyTorch.
+#
+# Judged by the weights after each of 20 steps, with other betas, with an `eps` that counts, and on other shapes.
 
 
 # %% exercise="adam_update"
@@ -347,13 +363,40 @@ check_adam_updates(adam_update)
 # %% [markdown]
 # ## Write: AdamW
 #
-# **Weight decay** pulls each weight towards zero. In SGD it does not matter how: `lr * decay * w` taken from the
-# weight, or `decay * w` added to the gradient. In Adam it does. What is added to the gradient passes through both
-# moments, and is divided by the root of the second.
+# **Weight decay** pulls each weight towards zero. A model with more freedom than data fits the noise of its training
+# rows with large weights; decay makes every weight cost something, so only those that many rows agree on stay large.
+# Here 50 weights learn from 60 noisy rows. Before you run the cell: which of the two errors does decay lower?
+
+# %%
+from grader import draw_curves
+
+torch.manual_seed(0)
+truth = 0.2 * torch.randn(50)
+(inputs, targets), (other_inputs, other_targets) = [
+    (features, features @ truth + torch.randn(len(features)))
+    for features in (torch.randn(60, 50), torch.randn(1000, 50))
+]
+decays, errors = [0.1, 0.3, 1, 3, 10, 30], {"training rows": [], "1,000 other rows": []}
+for decay in decays:
+    weight = torch.nn.Parameter(torch.zeros(50))
+    optimizer = torch.optim.AdamW([weight], lr=0.02, weight_decay=decay)
+    for _ in range(300):
+        optimizer.zero_grad()
+        (inputs @ weight - targets).square().mean().backward()
+        optimizer.step()
+    with torch.no_grad():
+        errors["training rows"].append((inputs @ weight - targets).square().mean().item())
+        errors["1,000 other rows"].append((other_inputs @ weight - other_targets).square().mean().item())
+draw_curves(decays, errors, title="Error after 300 updates", x_label="weight_decay", y_label="mean squared error")
+
+# %% [markdown]
+# The training error rises with decay. The error on other rows falls first, and rises where decay is too large.
 #
-# Here are two weights of 1.0. The gradient of the first changes between 10 and -10, that of the second between 0.1 and
-# -0.1: these steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each. Before you run the cell:
-# which of them does Adam let decay less?
+# In SGD it does not matter how a weight decays: `lr * decay * w` taken from the weight, or `decay * w` added to the
+# gradient. In Adam it does: what is added to the gradient passes through both moments, and is divided by the root of
+# the second. Here are two weights of 1.0. The gradient of the first changes between 10 and -10, that of the second
+# between 0.1 and -0.1: these steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each. Before you
+# run the cell: which of them does Adam let decay less?
 
 # %%
 for optimizer_class in (torch.optim.Adam, torch.optim.AdamW):
@@ -370,7 +413,7 @@ print(f"decay alone: {(1 - 0.01 * 0.1) ** 200:.3f}")
 # With `Adam` the weight with large gradients hardly decays, and the other one far too much. With `AdamW` both decay
 # alike. They end a little below decay alone, since the first steps are the largest and do not cancel.
 #
-# The W says that the decay is **decoupled**: first `w *= 1 - lr * weight_decay`, then Adam's step.
+# The W means that the decay is **decoupled**: first `w *= 1 - lr * weight_decay`, then Adam's step.
 #
 # PyTorch's optimizers work on **groups** of parameters. Each group is a dict with its own options. `OwnOptimizer` is
 # such an optimizer, and its step is a function of yours: `OwnOptimizer(adamw_step, parameters, lr=1e-3)`.
@@ -386,15 +429,16 @@ for group in example.param_groups:
 print(f"state of the first parameter: {example.state[layer.weight]}")
 
 # %% [markdown]
-# **Exercise.** Write AdamW's step. The cell is empty but for its contract.
+# **Exercise.** Write AdamW's step, from an empty cell.
 #
-# *Contract.* Go through `optimizer.param_groups`. A group has its own `"params"`, `"lr"`, `"betas"`, `"eps"` and
-# `"weight_decay"`; read them at each step, since a schedule may change each. A parameter whose `.grad` is None is
-# skipped: it does not decay, and its state stays as it is. `optimizer.state[parameter]` is an empty dict at first. It
-# keeps two moments, in the parameter's format, and that parameter's own step count. Change parameters in place, and
-# nothing else; gradients are not recorded here. By hand: without an optimizer of PyTorch.
+# *Contract.*
+# - Go through `optimizer.param_groups`. Read each group's `"lr"`, `"betas"`, `"eps"` and `"weight_decay"` at each step.
+# - Skip a parameter whose `.grad` is None: no decay, and its state stays as it is.
+# - `optimizer.state[parameter]` is an empty dict at first. Keep two moments there, in the parameter's format, and that
+#   parameter's own step count.
+# - Change parameters in place, and nothing else. By hand: without an optimizer of PyTorch.
 #
-# It is judged by the weights after each of 20 steps, with several groups, and by the bytes of the state.
+# Judged by the weights after each of 20 steps, with several groups, and by the bytes of the state.
 
 
 # %% exercise="adamw_step"
@@ -476,10 +520,10 @@ for name, make_optimizer in makers.items():
     print(f"{name:<18} a gradient 4 times too large ends {distance:.1e} of the way from the right run")
 
 # %% [markdown]
-# SGD goes 4 times as far, so it ends about 3 ways from where it should. AdamW divides the factor out: `m` is 4 times
-# as large, and so is the root of `s`. Only `eps` does not scale.
+# SGD goes 4 times as far: it ends 3 times as far from the right weights as the right run moved. AdamW divides the
+# factor out: `m` is 4 times as large, and so is the root of `s`. Only `eps` does not scale.
 #
-# So AdamW forgives a wrong scale, and it **hides** it. A loss curve under AdamW cannot tell whether your accumulation
+# So AdamW forgives a wrong scale, and it **hides** it. A loss curve under AdamW does not show whether your accumulation
 # divides. Compare gradients, or weights under SGD. What AdamW does not hide is a wrong mix: some groups scaled, and
 # others not.
 
@@ -520,12 +564,180 @@ print(f"optimizer state {format_bytes(optimizer_state_bytes(optimizer))}")
 # %% [markdown]
 # Keep the three numbers: loss, F1 and state. Lesson 07 and lesson 08 train the same classifier with a fraction of
 # this state.
+
+# %% [markdown]
+# ## Three forms of one run
 #
+# Biases and the weights of normalisations are usually not decayed. A published guide builds two groups for that, and
+# takes the decay from the Trainer's arguments. Before you run the cell: what are the two decays?
+
+# %% tags=["given"]
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from transformers import Trainer, TrainingArguments
+
+from grader import check_decay_groups_accelerate, check_decay_groups_trainer, plain_trainer_arguments
+
+same_run = plain_trainer_arguments(device)  # one epoch in order, no clipping, constant rate, optim="sgd"
+
+
+def train_raw(model, optimizer, dataset, rows: int) -> None:
+    """The reference: one update for each batch of so many rows, in order."""
+    for batch in DataLoader(dataset, batch_size=rows):
+        model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %%
+from transformers.training_args import OptimizerNames
+
+arguments = TrainingArguments(output_dir="trainer_output")
+published = [{"weight_decay": arguments.weight_decay}, {"weight_decay": 0.0}]
+print("weight_decay of the published groups:", [group["weight_decay"] for group in published])
+print("AdamW's own default, for all parameters alike:", torch.optim.AdamW([torch.zeros(1)]).defaults["weight_decay"])
+print("optim of the Trainer:", arguments.optim, "- one of", len(OptimizerNames))
+for name in ("adamw_torch_xla", "adamw_apex_fused"):  # both in the guide's list
+    print(f"{name} exists today: {name in list(OptimizerNames)}")
+names = [name for name, _ in classifier.named_parameters()]
+trainer_decays = Trainer(classifier, arguments).get_decay_parameter_names(classifier)
+by_dimension = [name for name, parameter in classifier.named_parameters() if parameter.dim() > 1]
+by_name = [name for name in names if "bias" not in name]
+for rule, decayed in (
+    ("Trainer", trainer_decays),
+    ("two dimensions", by_dimension),
+    ("no 'bias' in its name", by_name),
+):
+    print(f"{rule:<22} decays {len(decayed)} of {len(names)} parameters")
+
+# %% [markdown]
+# Both published decays are 0.0: nothing decays, and the groups do not differ. The Trainer finds its groups with
+# `get_parameter_names`, which leaves out biases and normalisations by type and by name; a rule by name alone can decay
+# normalisations.
+#
+# Here is one run without groups in three forms:
+#
+# | raw | Accelerate | Trainer |
+# |---|---|---|
+# | `AdamW(model.parameters(), lr=lr)` | the same | `optim="adamw_torch_fused"`, `learning_rate=lr` |
+# | `DataLoader(dataset, rows)` | then `prepare(model, optimizer, loader)` | `per_device_train_batch_size=rows` |
+# | `loss.backward()` | `accelerator.backward(loss)` | in `.train()` |
+# | `optimizer.step()`, `zero_grad()` | the same, of the prepared optimizer | in `.train()` |
+
+# %% [markdown]
+# **Exercise.** Train with two decay groups, once with Accelerate and once with the Trainer.
+#
+# *Contract (both).*
+# - AdamW, default betas and epsilon, constant `lr`. Parameters of two and more dimensions decay by `weight_decay`, all
+#   others do not.
+# - One epoch in order, in training mode; one update for each batch of `rows` rows, the short last one included.
+# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns, call `accelerator.backward`.
+# - Trainer: add your arguments to `same_run` with `|`.
+# - Return nothing.
+#
+# Judged by gradients, options, bytes of optimizer state and weights, against `train_raw`.
+
+
+# %% exercise="train_decay_groups_with_accelerate"
+def train_decay_groups_with_accelerate(model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    """Train a model in a loop with Accelerate, with AdamW and two groups.
+
+    Args:
+        model: Returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of an update.
+        lr: Learning rate, constant.
+        weight_decay: Of matrices and embeddings.
+    """
+    ### BEGIN SOLUTION
+    decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+    rest = [parameter for parameter in model.parameters() if parameter.dim() < 2]
+    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    optimizer, accelerator = torch.optim.AdamW(groups, lr=lr), Accelerator()
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %% exercise="train_decay_groups_with_trainer"
+def train_decay_groups_with_trainer(model, dataset, rows: int, lr: float, weight_decay: float) -> None:
+    """Train a model with the Trainer, with AdamW and two groups.
+
+    Args:
+        model: Returns an output with .loss.
+        dataset: Rows as the model takes them, labels included.
+        rows: Rows of an update.
+        lr: Learning rate, constant.
+        weight_decay: Of matrices and embeddings.
+    """
+    ### BEGIN SOLUTION
+    own = {"optim": "adamw_torch_fused", "learning_rate": lr, "weight_decay": weight_decay}
+    arguments = TrainingArguments(**(same_run | own | {"per_device_train_batch_size": rows}))
+    Trainer(model, arguments, train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+from grader import measure_optimizer_run
+
+few_pairs, start = training.select(range(40)), make_pair_classifier().to(device)
+
+
+def train_raw_groups(model):
+    matrices, others = ([p for p in model.parameters() if (p.dim() > 1) == is_matrix] for is_matrix in (True, False))
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    train_raw(model, torch.optim.AdamW(groups, lr=1e-3), few_pairs, 8)
+
+
+forms = {"raw, two groups": train_raw_groups}
+forms["SGD"] = lambda model: train_raw(model, torch.optim.SGD(model.parameters(), lr=1e-3), few_pairs, 8)
+forms["plain: one group"] = lambda model: train_raw(model, torch.optim.AdamW(model.parameters(), 1e-3), few_pairs, 8)
+forms["Accelerate"] = lambda model: train_decay_groups_with_accelerate(model, few_pairs, 8, 1e-3, 0.1)
+forms["Trainer"] = lambda model: train_decay_groups_with_trainer(model, few_pairs, 8, 1e-3, 0.1)
+
+# %%
+import contextlib
+import io
+
+print(f"{'form':<17} {'from raw':>9} {'state, bytes':>13} {'update, ms':>11}")
+ends = {}
+for name, train in forms.items():
+    ends[name] = make_pair_classifier().to(device)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:  # the Trainer prints a line for each run
+        run = look(measure_optimizer_run, train, ends[name])
+    if run:
+        distance = measure_weight_distance(ends[name], ends["raw, two groups"], start)
+        print(f"{name:<17} {distance:>9.1e} {run.state_bytes:>13,} {1e3 * run.step_seconds:>11.1f}")
+    else:
+        print(name, printed.getvalue())
+
+# %% check="check_decay_groups_accelerate" points=2
+check_decay_groups_accelerate(train_decay_groups_with_accelerate)
+
+# %% check="check_decay_groups_trainer" points=2
+check_decay_groups_trainer(train_decay_groups_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: how many dimensions has a weight matrix, an embedding, a bias, a normalisation's weight?<br>
+# Then: with Accelerate you make the groups. The Trainer makes two such groups by itself; which argument does it take
+# the decay from, and which optimizer does `same_run` name?
+# </details>
+
+# %% [markdown]
+# All forms of AdamW keep the same state. The right Trainer ends near 1e-3 from the raw loop and not at 0: its AdamW is
+# fused and rounds differently, and AdamW takes full steps from gradients that are nearly zero, so it makes rounding
+# visible. (The check compares with the weights that AdamW reaches from your form's own gradients.)
+
+# %% [markdown]
 # ## The price
 #
 # PyTorch has AdamW three times, with the same steps. The **loop** goes from tensor to tensor. `foreach=True` runs
 # each operation for all tensors at once. `fused=True` runs the whole update in one kernel. The next cell takes 32
-# rows, so that the peak lies in the update.
+# rows, so that the peak is in the update.
 
 # %%
 from grader import measure_step_time
@@ -555,117 +767,13 @@ print(measure_step_time(*steps, run_count=3, warm_up_count=1))
 # | foreach | of all parameters | faster; the default |
 # | fused | none | fastest |
 
+# %% [markdown]
+# **Use AdamW when** weights have gradients of very different size, as in transformers, and its 8 bytes for each
+# parameter fit. **Do not when** they do not fit, or when SGD with momentum reaches the same loss in your own runs.
+# **Combine with** decay groups, mixed precision with 32-bit weights (see Further for 16-bit ones), and lessons 07 and
+# 08 where memory is short.
+
 # %% [markdown] tags=["further"]
-# ## Further: two groups, three forms
-#
-# Biases and the weights of normalisations are usually not decayed. A published guide builds two groups for that, and
-# takes the decay from the Trainer's arguments. Before you run the cell: what are the two decays?
-
-# %% tags=["given"]
-import contextlib
-import io
-
-from accelerate import Accelerator
-from torch.utils.data import DataLoader
-from transformers import Trainer, TrainingArguments
-
-from grader import check_adamw_accelerate_form, check_adamw_trainer_form
-
-same_run = {"output_dir": "trainer_output", "lr_scheduler_type": "constant", "max_grad_norm": 0.0}
-same_run |= {"train_sampling_strategy": "sequential", "num_train_epochs": 1, "report_to": "none"}
-same_run |= {"save_strategy": "no", "logging_strategy": "no", "disable_tqdm": True, "dataloader_pin_memory": False}
-
-
-def train_raw(model, optimizer, dataset, rows: int) -> None:
-    """The reference: one update for each batch of so many rows, in order."""
-    for batch in DataLoader(dataset, batch_size=rows):
-        model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
-# %%
-arguments = TrainingArguments(output_dir="trainer_output")
-published = [{"weight_decay": arguments.weight_decay}, {"weight_decay": 0.0}]
-print("weight_decay of the published groups:", [group["weight_decay"] for group in published])
-print("optim of the Trainer:", arguments.optim)
-
-# %% [markdown]
-# Both are 0.0: nothing decays, and the groups do not differ. `AdamW` itself has a default of 0.01, for all
-# parameters alike. So the three forms start with three habits.
-
-# %% [markdown]
-# **Exercise.** Train one model with Accelerate and one with the Trainer, both equal to `train_raw` with two groups.
-#
-# *Contract.* Parameters of two and more dimensions, matrices and embeddings, decay by `weight_decay`. The others do
-# not decay; any rule that finds them will do. AdamW with its default betas and epsilon, constant `lr`, one epoch in
-# order and in training mode, one update for each batch of `rows` rows. The last batch may be short. `same_run` holds
-# the other arguments for the Trainer. Nothing is returned. It is judged by the gradients, the options and the weights
-# at every update.
-
-
-# %% exercise="train_decay_forms"
-def train_decay_forms(accelerate_model, trainer_model, dataset, rows: int, lr: float, weight_decay: float) -> None:
-    """Train one model with Accelerate and one with the Trainer, with AdamW and two groups.
-
-    Args:
-        accelerate_model: Trained by a loop with Accelerate; returns an output with .loss.
-        trainer_model: Trained by the Trainer, from the same weights.
-        dataset: Rows as the models take them, labels included.
-        rows: Rows of an update.
-        lr: Learning rate, constant.
-        weight_decay: Of matrices and embeddings.
-    """
-    ### BEGIN SOLUTION
-    decayed = [parameter for parameter in accelerate_model.parameters() if parameter.dim() > 1]
-    rest = [parameter for parameter in accelerate_model.parameters() if parameter.dim() < 2]
-    groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
-    model, optimizer, loader = Accelerator().prepare(
-        accelerate_model, torch.optim.AdamW(groups, lr=lr), DataLoader(dataset, batch_size=rows)
-    )
-    for batch in loader:
-        Accelerator().backward(model(**batch).loss)
-        optimizer.step()
-        optimizer.zero_grad()
-    arguments = {"per_device_train_batch_size": rows, "learning_rate": lr, "weight_decay": weight_decay}
-    Trainer(trainer_model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-    ### END SOLUTION
-
-
-# %%
-def report_distances():
-    raw, with_accelerate, with_trainer, start = (make_pair_classifier().to(device) for _ in range(4))
-    matrices, others = ([p for p in raw.parameters() if (p.dim() > 1) == is_matrix] for is_matrix in (True, False))
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    few_pairs = training.select(range(40))
-    train_raw(raw, torch.optim.AdamW(groups, lr=1e-3), few_pairs, 8)
-    with contextlib.redirect_stdout(io.StringIO()):  # the Trainer prints a line for each run
-        train_decay_forms(with_accelerate, with_trainer, few_pairs, 8, 1e-3, 0.1)
-    print(f"Accelerate ends {measure_weight_distance(with_accelerate, raw, start):.1e} away from the raw loop")
-    print(f"Trainer ends {measure_weight_distance(with_trainer, raw, start):.1e} away from the raw loop")
-
-
-look(report_distances)
-
-# %% check="check_adamw_accelerate_form" points=1
-check_adamw_accelerate_form(train_decay_forms)
-
-# %% check="check_adamw_trainer_form" points=1
-check_adamw_trainer_form(train_decay_forms)
-
-# %% [markdown]
-# A right Trainer does not end at 0 here, but near 1e-3. Its AdamW is fused and rounds otherwise. AdamW takes full steps
-# from gradients that are nearly zero, so it makes rounding visible. The check shows a far smaller number, for it
-# measures another distance: from where AdamW leads with the very gradients that your Trainer had.
-
-# %% [markdown] tags=["hint"]
-# <details><summary>Hint</summary>
-# First: what is the number of dimensions of a weight matrix, of an embedding, of a bias, of a normalisation's weight?
-# <br>
-# Then: the Trainer builds two such groups by itself. Which argument does it take the decay from?
-# </details>
-
-# %% [markdown]
 # ## Further: the step inside backward
 #
 # At the end of backward, all gradients are there at once: as much as the parameters. But an optimizer needs them one
@@ -675,11 +783,14 @@ check_adamw_trainer_form(train_decay_forms)
 # %% [markdown]
 # **Exercise.** Prepare a model so that `loss.backward()` alone trains it.
 #
-# *Contract.* After your function, each backward updates every parameter that has `requires_grad`. The optimizers are
-# those that `make_optimizer([...])` makes: each parameter is handed to it once. Gradients are taken as they are, and no
-# gradient is kept longer than needed. Frozen parameters stay frozen. It is judged by the weights after each backward,
-# on a model with frozen and with shared weights too, and by the peak: at most 92 % of backward, step and `zero_grad`
-# with AdamW.
+# *Contract.*
+# - After your function, each backward updates every parameter that has `requires_grad`, and keeps no gradient longer
+#   than needed. Gradients are taken as they are; frozen parameters stay frozen.
+# - The optimizers are those that `make_optimizer([...])` makes. Pass each parameter once, even where two modules share
+#   it.
+#
+# Judged by the weights after each backward, with frozen and shared weights too, and by the peak: at most 92 % of
+# backward, step and `zero_grad` with AdamW.
 
 # %% tags=["given"]
 from grader import check_adam_backward_peak, check_adam_in_backward
@@ -769,11 +880,13 @@ check_adam_backward_peak(step_in_backward)
 # %% [markdown]
 # **Exercise.** Write it so that it holds for every optimizer.
 #
-# *Contract.* Return two plain numbers: elements, then bytes; a float that equals the integer will do. Only tensors
-# count. Each **storage** counts once, with all its bytes, also where several tensors are views of it. Its elements are
-# its bytes over the `element_size()` of its tensor. Nothing is copied, moved or changed. Without state both are 0.
-# Write it yourself, without the meters of `grader`. It is judged on AdamW with two groups, on SGD, before the first
-# step, and on an optimizer that packs and shares its state.
+# *Contract.*
+# - Return two plain numbers, elements and bytes. Only tensors count. Without state both are 0.
+# - Each **storage** counts once, with all its bytes, also where several tensors are views of it. Its elements are its
+#   bytes over the `element_size()` of its tensor.
+# - Copy, move and change nothing. Write it yourself, without the meters of `grader`.
+#
+# Judged on AdamW with two groups, on SGD, before the first step, and on an optimizer that packs and shares its state.
 
 # %% tags=["given"]
 from grader import check_state_count
@@ -813,6 +926,69 @@ check_state_count(count_state)
 # </details>
 
 # %% [markdown]
+# ## Further: what the second moment forgets
+#
+# `beta2 = 0.999` averages over about 1,000 steps, 0.95 over 20. One gradient of 100 comes among gradients of 1. Before
+# you run the cell: how long are the steps 100 and 1,000 steps later? The last line keeps the state of one parameter in
+# bfloat16: one gradient with a square of 500, then 3,750 gradients of 0.
+
+# %%
+spiked = torch.ones(2000, 3, 4, device=device)
+spiked[999] = 100.0
+for beta2 in (0.999, 0.95):
+    places = run_torch(torch.optim.Adam, spiked, lr=1e-3, betas=(0.9, beta2))[:, 0, 0]
+    steps = (places[:-1] - places[1:]) / 1e-3
+    print(
+        f"beta2 {beta2}: step lengths 100, 200 and 1,000 steps later", *(f"{steps[i]:.2f}" for i in (1098, 1198, 1998))
+    )
+for dtype in (torch.float32, torch.bfloat16):
+    weight = torch.nn.Parameter(torch.zeros(1, dtype=dtype, device=device))
+    optimizer = torch.optim.AdamW([weight])
+    for step in range(3751):
+        weight.grad = torch.full_like(weight, 500**0.5 if step == 0 else 0.0)
+        optimizer.step()
+    print(f"second moment in {dtype}: {optimizer.state[weight]['exp_avg_sq'].item():.4f}")
+
+# %% [markdown]
+# With 0.999, one bad batch still shortens steps to less than half 1,000 steps later; with 0.95 they recover within 200.
+# GPT-3 was trained with 0.95. It matters where gradients have spikes or change in size quickly.
+#
+# A 16-bit parameter has a 16-bit state. In bfloat16, 0.999 of a number rounds back to the number, so the second moment
+# **stalls**: it never forgets. This is one reason for 32-bit master weights.
+
+# %% [markdown]
+# ## Further: Muon
+#
+# *Muon* keeps **one** moment, of gradients, and makes it nearly orthogonal by five steps of a *Newton-Schulz*
+# iteration: all directions of the update get about the same length. That has a meaning for matrices only. So the hidden
+# matrices go to `torch.optim.Muon`, and embeddings, the last layer, biases and normalisations to AdamW.
+
+# %%
+chain = make_chain(16, 256, 1024).to(device)
+for parameter in chain.parameters():
+    parameter.grad = torch.randn_like(parameter)
+matrices, others = ([p for p in chain.parameters() if (p.dim() == 2) == is_matrix] for is_matrix in (True, False))
+pairs = {"AdamW": [torch.optim.AdamW(chain.parameters())]}
+pairs["Muon and AdamW"] = [torch.optim.Muon(matrices), torch.optim.AdamW(others)]
+for name, optimizers in pairs.items():
+    for optimizer in optimizers:
+        optimizer.step()
+    print(f"{name:<15} {sum(map(optimizer_state_bytes, optimizers)):>11,} bytes of state")
+
+
+def adamw_update():
+    pairs["AdamW"][0].step()
+
+
+def muon_update():
+    pairs["Muon and AdamW"][0].step()
+
+
+print(measure_step_time(adamw_update, muon_update, run_count=3, warm_up_count=1))
+
+# %% [markdown]
+# Half the state. Its step multiplies matrices, so it takes longer; the lines above measure it here.
+#
 # ## Further: AdaGrad, where it came from
 #
 # AdaGrad (2011) divides by the root of the **sum** of all squared gradients. A sum only grows, so steps get shorter
@@ -863,6 +1039,8 @@ print(f"PyTorch's AdaGrad before its first step: {optimizer_state_bytes(fresh)} 
 # - [Duchi, Hazan and Singer, AdaGrad][adagrad]: the sum of squares.
 # - [PyTorch, AdamW][torch]: `foreach`, `fused`, and which of them is the default.
 # - [PyTorch, optimizer step in backward][inside]: the hook.
+# - [Brown et al., GPT-3][gpt3], appendix B: beta2 = 0.95.
+# - [PyTorch, Muon][muon]: one moment, Newton-Schulz, which parameters it is for.
 # - [Efficient training on a single GPU][guide]: the groups whose decay is 0.0.
 # - *Efficient AI model training with PyTorch*, slides: the size function of the bug hunt.
 #
@@ -870,5 +1048,7 @@ print(f"PyTorch's AdaGrad before its first step: {optimizer_state_bytes(fresh)} 
 # [adamw]: https://arxiv.org/abs/1711.05101
 # [adagrad]: https://jmlr.org/papers/v12/duchi11a.html
 # [torch]: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+# [gpt3]: https://arxiv.org/abs/2005.14165
+# [muon]: https://docs.pytorch.org/docs/stable/generated/torch.optim.Muon.html
 # [inside]: https://docs.pytorch.org/tutorials/intermediate/optimizer_step_in_backward_tutorial.html
 # [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -170,6 +170,13 @@ EPOCH = Table[Epoch](
         measured="{forwards} forwards, {epochs} epochs",
     ),
     Misconception(
+        "forward_called",
+        "You call model.forward(...), which runs no hooks: neither the check's nor a library's. Call model(...).",
+        shown_by=lambda epoch: not epoch.forwards and "backward" in epoch.events,
+        expected=FORWARDS,
+        measured="no call of the model, and a backward",
+    ),
+    Misconception(
         "micro_batches_not_seen_once",
         "You skip micro-batches, or read some twice. Compare how many your loop reads with how many it gets.",
         shown_by=lambda epoch: epoch.forwards != epoch.right.micro_batches,

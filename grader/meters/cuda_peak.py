@@ -30,13 +30,13 @@ class AllocatorPeak:
 
     @property
     def above_entry_bytes(self) -> int:
-        """Return the bytes allocated at the peak beyond those at entry."""
+        """Return the bytes requested at the peak beyond those at entry."""
         return self.peak_bytes - self.entry_bytes
 
     def __enter__(self) -> AllocatorPeak:
         torch.cuda.synchronize(self.device)
         torch.cuda.reset_peak_memory_stats(self.device)
-        self.entry_bytes = torch.cuda.memory_allocated(self.device)
+        self.entry_bytes = self._requested("current")
         return self
 
     def __exit__(
@@ -44,8 +44,14 @@ class AllocatorPeak:
     ) -> None:
         if error is None:  # after a failed kernel the device may refuse every further call
             torch.cuda.synchronize(self.device)
-            self.peak_bytes = torch.cuda.max_memory_allocated(self.device)
-            self.exit_bytes = torch.cuda.memory_allocated(self.device)
+            self.peak_bytes = self._requested("peak")
+            self.exit_bytes = self._requested("current")
+
+    def _requested(self, moment: str) -> int:
+        """Return the bytes that were asked for: those allocated depend on which free blocks happened to be split."""
+        stats = torch.cuda.memory_stats(self.device)
+        kind = "requested" if f"requested_bytes.all.{moment}" in stats else "allocated"  # cudaMallocAsync: no former
+        return int(stats[f"{kind}_bytes.all.{moment}"])
 
 
 def measure_cuda_peak(
@@ -57,10 +63,11 @@ def measure_cuda_peak(
 ) -> PeakMemory:
     """Measure the second call by the allocator, and split it by kind.
 
-    The bytes above entry are the allocator's. They contain what no operator returns: workspaces of kernels and the
-    rounding of each block to 512 bytes; both are "other". What the process holds in addition to the step is left out.
+    The bytes above entry are those requested from the allocator. They contain what no operator returns, workspaces of
+    kernels, as "other"; they do not contain the rounding of blocks and the unsplit rest of a reused block. What the
+    process holds in addition to the step is left out.
 
-    Source: PyTorch documentation, torch.cuda.max_memory_allocated.
+    Source: PyTorch documentation, torch.cuda.memory_stats, "requested_bytes.{current,peak}".
     """
     allocator = AllocatorPeak(device)
     name = torch.cuda.get_device_name(device)

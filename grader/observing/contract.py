@@ -103,6 +103,20 @@ def require_tensor(
     return value.detach()
 
 
+def require_word(value: object, words: tuple[str, ...]) -> str:
+    """Fail unless `value` is one of the words that the docstring names."""
+    if isinstance(value, str) and value in words:
+        return value
+    expected = f"one of the words {', '.join(words)}"
+    if value is None:
+        fail(
+            "returned_none", expected, "None", "You return no word in one branch or more. Look at how each branch ends."
+        )
+    measured = f"{type(value).__name__}: {value!r}"[:80]
+    look_at = "You return a word that the docstring does not name. Compare them letter by letter."
+    fail("wrong_word", expected, measured, look_at)
+
+
 def require_number(value: object, what: str, *, is_finite: bool = True) -> int | float:
     """Fail unless `value` is a number: a plain one, NumPy's, or a tensor of one element without a graph.
 

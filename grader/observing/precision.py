@@ -19,6 +19,7 @@ class PrecisionRecord:
 
     Attributes:
         autocast_formats: For each forward, the format of autocast inside the model; "float32" where it was off.
+        layer_formats: For each forward, the format of the weight of the model's first linear layer.
         is_backward_in_autocast: For each backward that follows a forward of the model, whether it stood inside an
             autocast region.
         scalers: For each GradScaler that was made, its "device" and whether it "is_enabled".
@@ -28,6 +29,7 @@ class PrecisionRecord:
     """
 
     autocast_formats: list[str] = field(default_factory=list)
+    layer_formats: list[str] = field(default_factory=list)
     is_backward_in_autocast: list[bool] = field(default_factory=list)
     scalers: list[dict[str, Any]] = field(default_factory=list)
     scaled_losses: int = 0
@@ -51,11 +53,12 @@ def record_precision(model: nn.Module) -> Iterator[PrecisionRecord]:
     record = PrecisionRecord()
     first = next(module for module in model.modules() if isinstance(module, nn.Linear))
 
-    def after_forward(layer: nn.Module, _: Any, output: Tensor) -> None:
+    def after_forward(layer: nn.Linear, _: Any, output: Tensor) -> None:
         place = output.device.type
         is_on = torch.is_autocast_enabled(place)
         format_ = torch.get_autocast_dtype(place) if is_on else torch.float32
         record.autocast_formats.append(str(format_).removeprefix("torch."))
+        record.layer_formats.append(str(layer.weight.dtype).removeprefix("torch."))
 
     seams: list[tuple[Any, str, Callable[[Method], Method]]] = [
         (torch.autograd, "backward", lambda method: _noting_backward(method, record, first)),
@@ -135,3 +138,27 @@ def fresh_accelerate_state() -> Iterator[None]:
         yield
     finally:
         AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@contextlib.contextmanager
+def record_asked_devices() -> Iterator[list[str]]:
+    """Record for which devices the block makes autocast regions and scalers, and make none of them do anything.
+
+    On a model on the "meta" device, which is no real one, this finds a device that was written down.
+    """
+    asked: list[str] = []
+    make_region, make_scaler = torch.autocast.__init__, torch.amp.GradScaler.__init__
+
+    def note_region(region: Any, device_type: Any = None, *_: Any, **__: Any) -> None:
+        asked.append(str(device_type))
+        make_region(region, "cpu", enabled=False)
+
+    def note_scaler(scaler: Any, device: Any = "cuda", *_: Any, **__: Any) -> None:
+        asked.append(str(device))
+        make_scaler(scaler, "cpu", enabled=False)
+
+    with contextlib.ExitStack() as stack:
+        for owner, method in ((torch.autocast, note_region), (torch.amp.GradScaler, note_scaler)):
+            stack.callback(setattr, owner, "__init__", owner.__init__)
+            owner.__init__ = method  # type: ignore[method-assign, assignment]
+        yield asked

@@ -26,6 +26,7 @@ class RankServer:
         self._stderr = tempfile.TemporaryFile()
         self._unread = b""
         environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": _loopback()}
+        environment |= {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}  # ranks meet over gloo, on the CPU
         environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # a fork would lose the thread
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -37,22 +37,25 @@ def make_run_dataset(pairs: int, seed: int) -> Dataset:
 
 
 @dataclass(frozen=True)
-class DecayFormsCase:
-    """Sentence pairs for one epoch, in their order.
+class OptimizerCase:
+    """Sentence pairs for one epoch, in their order; the last batch is one pair short.
 
     Attributes:
         rows: Rows of an update.
         updates: Updates of the epoch.
-        learning_rate: Of AdamW, constant.
-        weight_decay: Of matrices and embeddings; biases and normalisations do not decay.
+        learning_rate: Constant.
         seed: Seed of data and weights.
     """
 
     rows: int
     updates: int
     learning_rate: float
-    weight_decay: float
     seed: int
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What an exercise receives after model and dataset."""
+        return self.rows, self.learning_rate
 
     def make_model(self) -> BertForSequenceClassification:
         """Build a one-layer BERT classifier, without dropout."""
@@ -60,13 +63,20 @@ class DecayFormsCase:
 
     def make_dataset(self) -> Dataset:
         """Write and tokenize the pairs."""
-        return make_run_dataset(self.rows * self.updates, self.seed)
+        return make_run_dataset(self.rows * self.updates - 1, self.seed)
 
 
 @dataclass(frozen=True)
-class ShortEpochCase(DecayFormsCase):
-    """The same, with one pair less: the last batch is short."""
+class DecayCase(OptimizerCase):
+    """The same, with two groups.
 
-    def make_dataset(self) -> Dataset:
-        """Write and tokenize the pairs."""
-        return make_run_dataset(self.rows * self.updates - 1, self.seed)
+    Attributes:
+        weight_decay: Of matrices and embeddings; biases and normalisations do not decay.
+    """
+
+    weight_decay: float
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What an exercise receives after model and dataset."""
+        return self.rows, self.learning_rate, self.weight_decay

@@ -63,8 +63,8 @@ def test_cuda_peak_is_the_allocators(mode):
     measured = measure(job)
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
-    entry_bytes = torch.cuda.memory_allocated()
+    entry_bytes = torch.cuda.memory_stats()["requested_bytes.all.current"]
     job.step()
     torch.cuda.synchronize()
-    assert measured.above_entry_bytes == torch.cuda.max_memory_allocated() - entry_bytes
+    assert measured.above_entry_bytes == torch.cuda.memory_stats()["requested_bytes.all.peak"] - entry_bytes
     assert measured.other_bytes >= 0

@@ -13,7 +13,7 @@ from grader.classroom.lesson.master import judged_check
 from grader.classroom.running.execution import OK, TAMPERED, UNDECIDED, CellRun, Execution
 from grader.verdict import PASSED
 
-from .claims import Claim, claims_fault
+from .claims import Claim, claims_fault, smallness_fault
 from .judge_process import JudgeStopped, borrowed_judge
 
 LINES = (("expected", "expected"), ("measured", "measured"), ("look at", "look_at"))
@@ -55,8 +55,11 @@ def _judged(check: str, run: CellRun, seed: int) -> tuple[CellRun, list[str]]:
     if "verdict" not in answer:
         verdict = _tampered(answer["malformed"]) if "malformed" in answer else _undecided(answer["failed"])
         return _with_verdict(run, verdict), []
-    fault, notes = claims_fault([Claim(**claim) for claim in answer["claims"]], run.steps)
+    claims = [Claim(**claim) for claim in answer["claims"]]
+    fault, notes = claims_fault(claims, run.steps)
     verdict = {"outcome": "judged", **answer["verdict"]}
+    if verdict["code"] == PASSED:
+        fault = fault or smallness_fault(claims)
     if fault:
         verdict = _tampered(fault)
     elif verdict["code"] == PASSED and _control_passes(check, run, seed):

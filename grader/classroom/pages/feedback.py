@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,12 @@ from grader.classroom.gradebook.steps import OURS, ClassroomStep
 from grader.classroom.lesson.master import is_answer, is_graded, nbgrader_metadata
 from grader.classroom.marks.counted import counted_parts
 from grader.classroom.scoring.comments import AUTOMATIC, three_lines
+from grader.units import MIB
 
 TEMPLATE = "feedback_page.html.j2"
+LONGEST_SOURCE = 20_000  # characters of one cell
+LONGEST_PAGE = 200_000  # characters of all cells and outputs; a page has up to 50 times as many
+LARGEST_PICTURES = 4 * MIB  # of a page
 LONGEST_OUTPUT = 4000  # characters of one output; the rest is in the learner's own notebook
 FORMATTER = HtmlFormatter(nowrap=True, style="default")
 CODE_STYLE = FORMATTER.get_style_defs("pre.code")
@@ -103,7 +107,7 @@ class FeedbackExporter(Exporter):  # type: ignore[misc]  # nbconvert has no type
                 student=resources.get("nbgrader", {}).get("student", ""),
                 noticed=notebook.metadata.get(OURS, {}),
                 sums=_sums(marks),
-                cells=[_cell(cell) for cell in notebook.cells],
+                cells=_shown_cells(notebook.cells),
                 code_style=CODE_STYLE,
                 **marks,
             )
@@ -158,6 +162,27 @@ def _sums(marks: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def _shown_cells(cells: Sequence[NotebookNode]) -> list[dict[str, Any]]:
+    """Return the cells as far as a page has room for them: answers and checks first."""
+    shown = [_cell(cell) for cell in cells]
+    text_room, picture_room = LONGEST_PAGE, LARGEST_PICTURES
+    for cell in sorted(shown, key=lambda cell: not (cell["is_answer"] or cell["is_check"])):
+        cell["source"] = _cut(cell["source"], min(LONGEST_SOURCE, text_room))
+        text_room -= len(cell["source"])
+        kept = []
+        for output in cell["outputs"]:
+            text_room, picture_room = text_room - len(output["text"]), picture_room - len(output.get("png", ""))
+            kept += [output] if text_room > 0 and picture_room > 0 else []
+        cell["outputs"] = kept
+        text_room = max(0, text_room)
+    return shown
+
+
+def _cut(text: str, most: int) -> str:
+    """Return a text that says how much of it is left out."""
+    return text if len(text) <= most else f"{text[:most]}\n... {len(text) - most} more characters"
+
+
 def _cell(cell: NotebookNode) -> dict[str, Any]:
     metadata = nbgrader_metadata(cell)
     comment = str(metadata.get("comment") or "")
@@ -182,8 +207,8 @@ def _output(output: NotebookNode) -> dict[str, str]:
         data = output.get("data", {})
         picture = str(data.get("image/png", "")).replace("\n", "")
         if picture:
-            return {"png": picture, "text": str(data.get("text/plain", "a figure of the notebook"))}
+            words = str(data.get("text/plain", "a figure of the notebook"))
+            return {"png": picture, "text": _cut(words, LONGEST_OUTPUT)}
         text = str(data.get("text/plain", ""))
     plain = strip_ansi(text)
-    more = f"\n... {len(plain) - LONGEST_OUTPUT} more characters" if len(plain) > LONGEST_OUTPUT else ""
-    return {"text": plain[:LONGEST_OUTPUT] + more} if plain.strip() else {}
+    return {"text": _cut(plain, LONGEST_OUTPUT)} if plain.strip() else {}

@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from grader.classroom.base.gpu import has_gpu
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.confinement import Confinement
 from grader.classroom.sandbox.variables import plain_variables, with_import_path
@@ -254,11 +255,11 @@ _starting = threading.Lock()
 
 
 def can_fork() -> bool:
-    """Return whether kernels are forked here by default: on Linux without an NVIDIA GPU.
+    """Return whether kernels are forked here by default: on Linux without a GPU.
 
     A process that has spoken to CUDA must not be forked, and no run on a GPU has shown yet that the server has not.
     """
-    return sys.platform == "linux" and not Path("/dev/nvidiactl").exists()
+    return sys.platform == "linux" and not has_gpu()
 
 
 def kernel_server() -> ForkServer:

@@ -14,20 +14,19 @@ from grader.lessons.adafactor.elements import elements_cases
 from grader.lessons.adafactor.forms import adafactor_forms_cases
 from grader.lessons.adafactor.moments import MOMENT_STEPS, MomentCase, moment_cases
 from grader.lessons.adafactor.rates import rate_cases
-from grader.lessons.adafactor.records import kept_numbers, record_adafactor
+from grader.lessons.adafactor.records import kept_numbers
 from grader.lessons.adafactor.refusals import refuse_adafactor
 from grader.lessons.adafactor.updates import STEPS, AdafactorCase, adafactor_cases
 from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
 from grader.observing.contract import fail, require_number, require_tensor
-from grader.observing.library_calls import record_library_calls
-from grader.observing.recording import record_training
+from grader.observing.optimizer_forms import observe_optimizer_form
 from grader.observing.running import make_check
 from grader.observing.state_records import is_as_before
 from grader.observing.step_records import StepRecord, copies, on_device
 from grader.testbed.own_optimizer import OwnOptimizer
 
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr")
+FORMS_PARAMETERS = ("model", "dataset", "rows", "lr", "library")
 LINES_OF_MOMENT = (
     "You call a library. Write the three lines by hand: row means, column means, and the matrix that they stand for."
 )
@@ -212,33 +211,16 @@ def _require_untouched(optimizer: torch.optim.Optimizer, case: AdafactorCase, st
                 )
 
 
-@make_check("train_adafactor_forms", FORMS_PARAMETERS)
-def check_adafactor_accelerate_form(train_adafactor_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_adafactor_forms, seed, watched=0)
+@make_check("train_adafactor_with_accelerate", FORMS_PARAMETERS)
+def check_adafactor_accelerate(train_adafactor_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train with Accelerate, with the Adafactor of either library."""
+    return observe_optimizer_form(train_adafactor_with_accelerate, adafactor_forms_cases(seed))
 
 
-@make_check("train_adafactor_forms", FORMS_PARAMETERS)
-def check_adafactor_trainer_form(train_adafactor_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_adafactor_forms, seed, watched=1)
-
-
-def _observe_forms(train_adafactor_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
-    settings, calls = [], []
-    tensors: dict[str, Tensor] = {}
-    for number, case in enumerate(adafactor_forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        with (
-            record_training(models[watched]) as record,
-            record_library_calls(record) as called,
-            record_adafactor(models[watched]) as options,
-        ):
-            train_adafactor_forms(*models, case.make_dataset(), case.rows, case.learning_rate)
-        settings.append(record.facts() | {"options": options})
-        calls.append(called)
-        tensors |= record.tensors(str(number))
-    return Observation({"settings": settings, "calls": calls}, tensors)
+@make_check("train_adafactor_with_trainer", FORMS_PARAMETERS)
+def check_adafactor_trainer(train_adafactor_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train with the Trainer, with the Adafactor of either library."""
+    return observe_optimizer_form(train_adafactor_with_trainer, adafactor_forms_cases(seed))
 
 
 @make_check("adafactor_rate", ("form", "lr", "step", "weight_rms"))

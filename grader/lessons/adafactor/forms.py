@@ -1,16 +1,35 @@
-"""Sentence pairs that are trained on with Adafactor, with Accelerate and with the Trainer."""
+"""Sentence pairs that are trained on with the Adafactor of one of two libraries, with Accelerate or the Trainer."""
 
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
+from typing import Any
 
-from grader.testbed.pair_runs import ShortEpochCase
+from grader.testbed.pair_runs import OptimizerCase
 
 
-def adafactor_forms_cases(seed: int) -> tuple[ShortEpochCase, ...]:
-    """Two settings that differ in all sizes; nothing decays, and no epoch is a multiple of its batches."""
+@dataclass(frozen=True)
+class AdafactorFormsCase(OptimizerCase):
+    """The same, with the library whose Adafactor is asked for.
+
+    Attributes:
+        library: "transformers" or "torch".
+    """
+
+    library: str
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What an exercise receives after model and dataset."""
+        return self.rows, self.learning_rate, self.library
+
+
+def adafactor_forms_cases(seed: int) -> tuple[AdafactorFormsCase, ...]:
+    """One setting of each library, in an order that the seed draws; nothing decays."""
     draw = random.Random(seed)
-    return (
-        ShortEpochCase(4, 5, 1e-3, 0.0, seed + 11),
-        ShortEpochCase(draw.choice((3, 5)), 4, draw.choice((2e-3, 3e-3)), 0.0, seed + 12),
-    )
+    cases = [
+        AdafactorFormsCase(4, 5, 1e-3, seed + 11, "transformers"),
+        AdafactorFormsCase(draw.choice((3, 5)), 4, draw.choice((2e-3, 3e-3)), seed + 12, "torch"),
+    ]
+    return tuple(draw.sample(cases, len(cases)))

@@ -82,13 +82,13 @@ class AdafactorCase(UpdateCase):
 
 
 def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
-    """Three settings.
+    """Four settings.
 
     As the Trainer sets it, with weight decay, a square matrix, gradients near 1e-8, and a matrix whose gradient is zero
     at first; scaled by the weights, of which some are zero, with a stack of matrices, another decay, another threshold
     and an epsilon that counts; two groups whose six options are their own and change on the way, with a tensor between
     others that never has a gradient, one whose gradients begin later, one that has none at two steps, and one whose
-    gradient is zero at two steps.
+    gradient is zero at two steps; a small learning rate, and a matrix with gradients near 1e-8.
     """
     draw = random.Random(seed + 11)
     wide, tall = draw.randrange(5, 9), draw.randrange(3, 5)
@@ -144,5 +144,19 @@ def adafactor_cases(seed: int) -> tuple[AdafactorCase, ...]:
             starts={3: 0.5},
             missing={3: (9, 10)},
             silent={0: (1,), 5: (6, 7)},
+        ),
+        AdafactorCase(
+            shapes=((tall, wide), (wide,)),
+            groups=(0, 0),
+            learning_rates=(draw.choice((3e-4, 5e-4)),),
+            decays=(0.0,),
+            betas=none,
+            eps=0.0,
+            gradient_size=1.0,
+            first_steps={},
+            is_halved=False,
+            seed=seed + 3,
+            starts={0: 0.01, 1: 0.01},
+            sizes={0: 1e-8},
         ),
     )

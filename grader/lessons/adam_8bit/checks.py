@@ -15,22 +15,21 @@ from grader.lessons.adam_8bit.job import job_loss_cases, job_peak_case
 from grader.lessons.adam_8bit.job_records import record_job
 from grader.lessons.adam_8bit.refusals import refuse_eight_bit_updates, refuse_quantizers
 from grader.lessons.adam_8bit.state import eight_bit_state_cases
-from grader.lessons.adam_8bit.state_formats import record_state_formats, state_formats
 from grader.lessons.adam_8bit.updates import EIGHT_BIT_STEPS, EightBitCase, eight_bit_cases
 from grader.meters.storages import tensors_in
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
-from grader.observing.library_calls import record_library_calls
-from grader.observing.optimizer_records import record_options
-from grader.observing.recording import flat_weights, record_training
+from grader.observing.optimizer_forms import observe_optimizer_form
+from grader.observing.optimizer_records import state_formats
+from grader.observing.recording import flat_weights
 from grader.observing.refused_optimizers import refuse_optimizers
 from grader.observing.running import make_check
 from grader.observing.step_records import StepRecord, copies, on_device
 from grader.testbed.eight_bit_manager import fresh_optimizer_manager
 from grader.testbed.own_optimizer import OwnOptimizer
 
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
+FORMS_PARAMETERS = ("model", "dataset", "rows", "lr", "weight_decay")
 LINES_OF_STEP = "You let an optimizer take the step. Write it yourself: decode both moments, update, encode them."
 
 
@@ -76,16 +75,16 @@ def check_eight_bit_steps(eight_bit_step: Callable[..., Any], seed: int) -> Obse
     return Observation({"settings": settings}, tensors)
 
 
-@make_check("train_eight_bit_forms", FORMS_PARAMETERS)
-def check_eight_bit_accelerate(train_eight_bit_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_eight_bit_forms, seed, watched=0)
+@make_check("train_eight_bit_with_accelerate", FORMS_PARAMETERS)
+def check_eight_bit_accelerate(train_eight_bit_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train with Accelerate."""
+    return observe_optimizer_form(train_eight_bit_with_accelerate, eight_bit_forms_cases(seed), fresh_optimizer_manager)
 
 
-@make_check("train_eight_bit_forms", FORMS_PARAMETERS)
-def check_eight_bit_trainer(train_eight_bit_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_eight_bit_forms, seed, watched=1)
+@make_check("train_eight_bit_with_trainer", FORMS_PARAMETERS)
+def check_eight_bit_trainer(train_eight_bit_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train with the Trainer."""
+    return observe_optimizer_form(train_eight_bit_with_trainer, eight_bit_forms_cases(seed), fresh_optimizer_manager)
 
 
 @make_check("train_within", ("model", "batches", "budget_bytes"))
@@ -208,22 +207,3 @@ def _require_codes(answer: Any) -> tuple[Tensor, Tensor]:
 
 def _describe(tensor: Tensor) -> dict[str, Any]:
     return {"shape": list(tensor.shape), "dtype": str(tensor.dtype).removeprefix("torch.")}
-
-
-def _observe_forms(train_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
-    settings, calls = [], []
-    tensors: dict[str, Tensor] = {}
-    for number, case in enumerate(eight_bit_forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        with (
-            fresh_optimizer_manager(),
-            record_training(models[watched]) as record,
-            record_library_calls(record) as called,
-            record_options(models[watched]) as options,
-            record_state_formats(models[watched]) as formats,
-        ):
-            train_forms(*models, case.make_dataset(), case.rows, case.learning_rate, case.weight_decay)
-        settings.append(record.facts() | {"options": options, "formats": formats[-1] if formats else []})
-        calls.append(called)
-        tensors |= record.tensors(str(number))
-    return Observation({"settings": settings, "calls": calls}, tensors)

@@ -1,4 +1,4 @@
-"""Sentence pairs that are trained on with 8-bit Adam, with Accelerate and with the Trainer."""
+"""Sentence pairs that are trained on with 8-bit Adam, with Accelerate or with the Trainer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from grader.testbed.pair_runs import ShortEpochCase
+from grader.testbed.pair_runs import DecayCase
 
 if TYPE_CHECKING:
     from transformers import BertForSequenceClassification
 
 
 @dataclass(frozen=True)
-class EightBitFormsCase(ShortEpochCase):
+class EightBitFormsCase(DecayCase):
     """The same, with two embeddings of more than 4,096 numbers."""
 
     def make_model(self) -> BertForSequenceClassification:
@@ -33,6 +33,6 @@ def eight_bit_forms_cases(seed: int) -> tuple[EightBitFormsCase, ...]:
     """Two settings that differ in all sizes; no epoch is a multiple of its batches."""
     draw = random.Random(seed + 1)
     return (
-        EightBitFormsCase(4, 5, 1e-3, 0.5, seed + 9),
-        EightBitFormsCase(draw.choice((3, 5)), 4, draw.choice((2e-3, 3e-3)), draw.choice((0.2, 0.3)), seed + 10),
+        EightBitFormsCase(4, 5, 1e-3, seed + 9, 0.5),
+        EightBitFormsCase(draw.choice((3, 5)), 4, draw.choice((2e-3, 3e-3)), seed + 10, draw.choice((0.2, 0.3))),
     )

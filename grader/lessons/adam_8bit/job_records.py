@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from grader.meters.storages import distinct_storage_bytes, optimizer_state_tensors
+from grader.meters.storages import distinct_storage_bytes, optimizer_state_tensors, tensors_in
 from grader.testbed.word_sorter import batch_number
 
 
@@ -31,11 +31,14 @@ class JobRecord:
         state_left_bytes: State of optimizers that are still there at the end.
         batches_seen: A number for each forward that identifies its batch.
         formats: The formats that parameters had at a forward.
+        is_embedding_in_codes: Whether an optimizer kept codes for an embedding.
         most_updates: How often the parameter was updated that was updated most, where optimizers take the steps.
     """
 
     def __init__(self, model: nn.Module):
         self.parameters = list(model.parameters())
+        self._tables = [module.weight for module in model.modules() if isinstance(module, nn.Embedding)]
+        self.is_embedding_in_codes = False
         self.forwards = self.forwards_waiting = self.gradients_alive = self.optimizers_made = 0
         self.hooks_left = self.gradients_left = self.state_left_bytes = self._waiting = 0
         self.is_left_zero = False
@@ -51,7 +54,7 @@ class JobRecord:
     def facts(self) -> dict[str, Any]:
         """Return the counts by name, the classes of the optimizers, and the most bytes of state at one time."""
         names = ("forwards", "forwards_waiting", "gradients_alive", "optimizers_made", "hooks_left", "gradients_left")
-        counts = {name: getattr(self, name) for name in (*names, "is_left_zero")}
+        counts = {name: getattr(self, name) for name in (*names, "is_left_zero", "is_embedding_in_codes")}
         counts |= {"batches_seen": self.batches_seen, "formats": sorted(self.formats)}
         counts["state_left_bytes"] = self.state_left_bytes
         counts |= {"most_updates": max(self._updates.values(), default=0)}
@@ -78,6 +81,8 @@ class JobRecord:
         if any(id(parameter) in own for group in optimizer.param_groups for parameter in group["params"]):
             self.optimizers_made += optimizer not in self._state_bytes
             self._names.add(type(optimizer).__name__)
+            states = [optimizer.state.get(table, {}) for table in self._tables]
+            self.is_embedding_in_codes |= any(tensor.dtype is torch.uint8 for tensor in tensors_in(states))
             held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
             self._updates.update(id(parameter) for parameter in held if parameter.grad is not None)
             self._state_bytes[optimizer] = distinct_storage_bytes(optimizer_state_tensors(optimizer))

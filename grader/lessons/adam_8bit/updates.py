@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
 import torch
@@ -26,9 +27,11 @@ class EightBitCase(UpdateCase):
     Attributes:
         sparse: Tensors whose rows have gradients by turns, as an embedding has; rows differ in size by up to 100,000
             times, and at one step all of them are zero.
+        missing: The step at which a tensor has no gradient, though it has had one.
     """
 
     sparse: tuple[int, ...] = ()
+    missing: Mapping[int, int] = field(default_factory=dict)
 
     def make_weights(self) -> list[Tensor]:
         """Return the tensors at the start."""
@@ -54,7 +57,8 @@ class EightBitCase(UpdateCase):
             gradient = (values.flatten() * self._sizes(index)).view(shape)
             if index in self.sparse:
                 gradient = values * self._rows(index, step)
-            drawn.append(gradient if step >= self.first_steps.get(index, 1) else None)
+            has_one = step >= self.first_steps.get(index, 1) and step != self.missing.get(index)
+            drawn.append(gradient if has_one else None)
         return drawn
 
     def _sizes(self, index: int) -> Tensor:
@@ -87,7 +91,7 @@ def eight_bit_cases(seed: int) -> tuple[EightBitCase, ...]:
 
     One group with decay, a short last block and an embedding; no decay and an epsilon that counts, with tensors around
     the limit; two groups with options of their own, a tensor without any gradient, one whose gradients begin later,
-    another one behind them, and learning rates that are halved on the way.
+    two that miss one on the way, another one behind them, and learning rates that are halved on the way.
     """
     draw = random.Random(seed + 5)
     width, late, never = draw.randrange(90, 120), draw.randrange(3, 5), EIGHT_BIT_STEPS + 1
@@ -109,6 +113,7 @@ def eight_bit_cases(seed: int) -> tuple[EightBitCase, ...]:
             {2: late, 4: never},
             True,
             seed + 6,
+            missing={0: 4, 1: 3},
         ),
     )
 

@@ -14,19 +14,22 @@ from grader.testbed.chain import make_chain
 
 
 class TiedModel(nn.Module):
-    """Two layers that share one matrix, and a frozen one before them."""
+    """Two modules that share one matrix, and a frozen one before them."""
 
     def __init__(self, width: int, hidden: int):
         super().__init__()
         self.frozen = nn.Linear(width, width)
         self.frozen.requires_grad_(False)
         self.first = nn.Linear(width, hidden)
-        self.shift = nn.Parameter(torch.zeros(width))
+        self.second, self.third = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden)
+        self.third.weight = self.second.weight
+        self.shift = nn.Parameter(torch.zeros(hidden))
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """Map [rows, width] to [rows, width]."""
+        """Map [rows, width] to [rows, hidden]."""
         hidden = F.gelu(self.first(self.frozen(inputs)))  # [rows, hidden]
-        return F.linear(hidden, self.first.weight.t(), self.shift)
+        outputs: Tensor = self.third(F.gelu(self.second(hidden)))
+        return outputs + self.shift
 
 
 @dataclass(frozen=True)

@@ -14,16 +14,14 @@ from grader.lessons.adamw.backward import backward_cases, backward_peak_case
 from grader.lessons.adamw.counted import count_cases
 from grader.lessons.adamw.forms import decay_forms_cases
 from grader.lessons.adamw.hook_records import record_hooks, watch_registrations
-from grader.lessons.adamw.records import OwnStepRecord, record_constants, refuse_step_of_torch
+from grader.lessons.adamw.records import OwnStepRecord, refuse_step_of_torch, wide_moments
 from grader.lessons.adamw.state import state_cases
 from grader.lessons.adamw.updates import adam_cases, adamw_cases
 from grader.meters.measurement import measure_peak_memory
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
-from grader.observing.library_calls import record_library_calls
-from grader.observing.optimizer_records import record_options
-from grader.observing.recording import record_training
+from grader.observing.optimizer_forms import observe_optimizer_form
 from grader.observing.refused_optimizers import refuse_count, refuse_optimizers
 from grader.observing.running import make_check
 from grader.observing.state_records import (
@@ -39,7 +37,7 @@ from grader.testbed.optimizer_steps import STEPS, UpdateCase
 from grader.testbed.own_optimizer import OwnOptimizer
 
 UPDATE_PARAMETERS = ("weight", "gradient", "state", "lr", "betas", "eps")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "lr", "weight_decay")
+FORMS_PARAMETERS = ("model", "dataset", "rows", "lr", "weight_decay")
 BY_HAND = "AdamW written by hand"
 LINES_OF_ADAM = "You call PyTorch's optimizer. Write the update itself: both moments, their correction, the step."
 LINES_OF_STEP = "You call the method step() of PyTorch's Adam or AdamW. Write the lines that it consists of."
@@ -81,7 +79,13 @@ def check_adam_updates(adam_update: Callable[..., Any], seed: int) -> Observatio
             recorder.note(gradients, kept)
         return recorder.facts(states), recorder.rows()
 
-    return observe_steps(observe, adam_cases(seed))
+    observation = observe_steps(observe, adam_cases(seed))
+    weight, gradient = torch.ones(3, 4, dtype=torch.bfloat16), torch.ones(3, 4, dtype=torch.bfloat16)
+    state: dict[str, Any] = {}
+    with torch.no_grad():
+        adam_update(weight, gradient, state, 0.1, (0.9, 0.999), 1e-8)
+    observation.facts["settings"][0]["wide_moments"] = wide_moments(state, weight)
+    return observation
 
 
 @make_check("adamw_step", ("optimizer",))
@@ -111,7 +115,13 @@ def check_adamw_steps(adamw_step: Callable[..., Any], seed: int) -> Observation:
         states = [optimizer.state[weight] if weight in optimizer.state else {} for weight in weights]
         return recorder.facts(states), recorder.rows()
 
-    return observe_steps(observe, adamw_cases(seed))
+    observation = observe_steps(observe, adamw_cases(seed))
+    weight = torch.nn.Parameter(torch.ones(3, 4, dtype=torch.bfloat16))
+    weight.grad = torch.ones_like(weight)
+    optimizer = OwnOptimizer(adamw_step, [weight], lr=0.1)
+    optimizer.step()
+    observation.facts["settings"][0]["wide_moments"] = wide_moments(optimizer.state.get(weight, {}), weight)
+    return observation
 
 
 @make_check("step_in_backward", ("model", "make_optimizer"))
@@ -154,16 +164,16 @@ def check_adam_backward_peak(step_in_backward: Callable[..., Any], seed: int) ->
     return Observation(record.facts() | {"claims": [claim_of(peak, lesson_device())]})
 
 
-@make_check("train_decay_forms", FORMS_PARAMETERS)
-def check_adamw_accelerate_form(train_decay_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_decay_forms, seed, watched=0)
+@make_check("train_decay_groups_with_accelerate", FORMS_PARAMETERS)
+def check_decay_groups_accelerate(train_decay_groups_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train with Accelerate."""
+    return observe_optimizer_form(train_decay_groups_with_accelerate, decay_forms_cases(seed))
 
 
-@make_check("train_decay_forms", FORMS_PARAMETERS)
-def check_adamw_trainer_form(train_decay_forms: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_decay_forms, seed, watched=1)
+@make_check("train_decay_groups_with_trainer", FORMS_PARAMETERS)
+def check_decay_groups_trainer(train_decay_groups_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train with the Trainer."""
+    return observe_optimizer_form(train_decay_groups_with_trainer, decay_forms_cases(seed))
 
 
 @make_check("count_state", ("optimizer",))
@@ -184,22 +194,3 @@ def check_state_count(count_state: Callable[..., Any], seed: int) -> Observation
     facts = {"counted": counted, "copied_bytes": copied_bytes, "moves": moves}
     facts |= {"is_changed": is_changed, "is_emptied": is_emptied}
     return Observation(facts)
-
-
-def _observe_forms(train_decay_forms: Callable[..., Any], seed: int, *, watched: int) -> Observation:
-    settings, calls = [], []
-    tensors: dict[str, Tensor] = {}
-    for number, case in enumerate(decay_forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        constants: list[dict[str, Any]] = []
-        with (
-            record_training(models[watched]) as record,
-            record_library_calls(record) as called,
-            record_options(models[watched]) as options,
-            record_constants(constants, list(models[watched].parameters())),
-        ):
-            train_decay_forms(*models, case.make_dataset(), case.rows, case.learning_rate, case.weight_decay)
-        settings.append(record.facts() | {"options": options, "constants": constants})
-        calls.append(called)
-        tensors |= record.tensors(str(number))
-    return Observation({"settings": settings, "calls": calls}, tensors)

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.meters.storages import tensors_in
 from grader.observing.contract import fail
@@ -52,6 +51,11 @@ class OwnStepRecord(StepRecord):
         }
 
 
+def wide_moments(state: object, weight: Tensor) -> int:
+    """Count the tensors of a state that have the shape of their weight, and another number format."""
+    return sum(tensor.shape == weight.shape and tensor.dtype != weight.dtype for tensor in tensors_in(state))
+
+
 @contextlib.contextmanager
 def refuse_step_of_torch(instead: str, look_at: str) -> Iterator[None]:
     """Fail the check when the block calls the method `step` of PyTorch's Adam or AdamW on another optimizer.
@@ -73,27 +77,3 @@ def refuse_step_of_torch(instead: str, look_at: str) -> Iterator[None]:
     finally:
         for owner, method in zip(owners, kept, strict=True):
             owner.step = method  # type: ignore[method-assign]
-
-
-@contextlib.contextmanager
-def record_constants(optimizers: list[dict[str, Any]], parameters: Sequence[Tensor]) -> Iterator[None]:
-    """Note betas and epsilon of every optimizer that updates one of the parameters while the block runs.
-
-    Args:
-        optimizers: A dict for each step is appended: "betas", [] where there are none, and "eps", else 0.
-        parameters: The parameters.
-    """
-    own = {id(parameter) for parameter in parameters}
-
-    def before_update(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        groups = [group for group in optimizer.param_groups if own & {id(one) for one in group["params"]}]
-        for group in groups[:1]:
-            eps = group.get("eps")
-            constants = {"betas": [float(beta) for beta in group.get("betas", ())]}
-            optimizers.append(constants | {"eps": float(eps) if isinstance(eps, float) else 0.0})
-
-    handle = register_optimizer_step_pre_hook(before_update)
-    try:
-        yield
-    finally:
-        handle.remove()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from grader.device import lesson_device
-from grader.lessons.gradient_accumulation.forms import form_peak_case, forms_cases
+from grader.lessons.gradient_accumulation.forms import FormsCase, form_peak_case, forms_cases
 from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, stream_cases, updates_cases
 from grader.lessons.gradient_accumulation.micro_batch_size import FitCase, fit_cases
 from grader.lessons.gradient_accumulation.peak import peak_cases
@@ -48,7 +48,7 @@ def check_accumulated_gradients(accumulate_gradients: Callable[..., Any], seed: 
         model = case.make_model().to(lesson_device())
         optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
         with record_training(model) as record:
-            accumulate_gradients(model, F.mse_loss, optimizer, _on_device(case.make_micro_batches()), case.k)
+            accumulate_gradients(model, case.loss_function, optimizer, _on_device(case.make_micro_batches()), case.k)
         records.append(record)
     return _observation(records)
 
@@ -56,15 +56,17 @@ def check_accumulated_gradients(accumulate_gradients: Callable[..., Any], seed: 
 @make_check("accumulate_from_stream", LOOP_PARAMETERS)
 def check_stream_updates(accumulate_from_stream: Callable[..., Any], seed: int) -> Observation:
     """Train small models for one epoch, from streams of unknown length."""
-    records = []
+    records, held = [], []
     for case in stream_cases(seed):
         model = case.make_model().to(lesson_device())
         optimizer = torch.optim.SGD(model.parameters(), lr=LEARNING_RATE)
         with record_training(model) as record:
-            stream = _recorded_stream(_on_device(case.make_micro_batches()), record)
-            accumulate_from_stream(model, F.mse_loss, optimizer, stream, case.k)
+            alive: list[int] = []
+            stream = _recorded_stream(_on_device(case.make_micro_batches()), record, alive)
+            accumulate_from_stream(model, case.loss_function, optimizer, stream, case.k)
         records.append(record)
-    return _observation(records)
+        held.append(max(alive, default=0))
+    return _observation(records, held=held)
 
 
 @make_check("accumulate_token_gradients", ("model", "micro_batches"))
@@ -118,6 +120,12 @@ def check_accumulation_trainer(accumulate_with_trainer: Callable[..., Any], seed
     return _observe_form(accumulate_with_trainer, seed)
 
 
+@make_check("repair_trainer", FORM_PARAMETERS)
+def check_repaired_trainer(repair_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train with the Trainer, as above, classifiers that do not divide their loss."""
+    return _observe_form(repair_trainer, seed, make_model=FormsCase.make_undivided_model)
+
+
 @make_check("largest_micro_batch", ("forecast_peak", "batch", "budget_bytes"))
 def check_largest_micro_batch(largest_micro_batch: Callable[..., Any], seed: int) -> Observation:
     """Ask for the largest micro-batch of six jobs, one of which nothing fits."""
@@ -148,10 +156,12 @@ def _guarded_forecast(case: FitCase) -> Callable[[int], int]:
     return forecast_peak
 
 
-def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
+def _observe_form(
+    train: Callable[..., Any], seed: int, make_model: Callable[[FormsCase], nn.Module] = FormsCase.make_model
+) -> Observation:
     records, calls = [], []
     for case in forms_cases(seed):
-        model = case.make_model().to(lesson_device())
+        model = make_model(case).to(lesson_device())
         with record_training(model) as record, record_library_calls(record) as called:
             train(model, case.make_dataset(), case.rows, case.k, LEARNING_RATE)
         records.append(record)
@@ -159,7 +169,7 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     large = form_peak_case(seed)
     dataset = large.make_dataset()
     claim = claim_form_peak(
-        lambda model: train(model, dataset, large.rows, large.k, LEARNING_RATE), large.make_model().to(lesson_device())
+        lambda model: train(model, dataset, large.rows, large.k, LEARNING_RATE), make_model(large).to(lesson_device())
     )
     return _observation(records, calls=calls, claims=[claim])
 
@@ -171,10 +181,14 @@ def _observation(records: list[TrainingRecord], **facts: object) -> Observation:
     return Observation({"settings": [record.facts() for record in records], **facts}, tensors)
 
 
-def _recorded_stream(micro_batches: list[MicroBatch], record: TrainingRecord) -> Iterator[MicroBatch]:
-    for micro_batch in micro_batches:
+def _recorded_stream(micro_batches: list[MicroBatch], record: TrainingRecord, alive: list[int]) -> Iterator[MicroBatch]:
+    """Give one micro-batch after the other; note at each draw how many of them the learner still holds."""
+    drawn: list[weakref.ref[Tensor]] = []
+    while micro_batches:
         record.events.append("draw")
-        yield micro_batch
+        drawn.append(weakref.ref(micro_batches[0][0]))
+        alive.append(sum(reference() is not None for reference in drawn))
+        yield micro_batches.pop(0)
 
 
 def _on_device(micro_batches: list[MicroBatch]) -> list[MicroBatch]:

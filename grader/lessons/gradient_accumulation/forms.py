@@ -32,7 +32,13 @@ class FormsCase:
         return math.ceil(self.pairs / self.rows)
 
     def make_model(self) -> BertForSequenceClassification:
-        """Build a one-layer BERT classifier, without dropout."""
+        """Build a one-layer BERT classifier, without dropout, whose loss the Trainer divides."""
+        model = make_run_model(self.seed)
+        model.accepts_loss_kwargs = False
+        return model
+
+    def make_undivided_model(self) -> BertForSequenceClassification:
+        """Build the same without that attribute: the Trainer leaves the division to the model, which has none."""
         return make_run_model(self.seed)
 
     def make_dataset(self) -> Dataset:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from grader.testbed.regressions import MicroBatch, draw_micro_batches, make_regression
 
@@ -22,6 +24,7 @@ class UpdatesCase:
         rows: Rows of each.
         features: Features of a row.
         seed: Seed of data and weights.
+        loss_function: Takes outputs and targets, and returns the mean over the rows.
     """
 
     micro_batches: int
@@ -29,6 +32,7 @@ class UpdatesCase:
     rows: int
     features: int
     seed: int
+    loss_function: Callable[[Tensor, Tensor], Tensor] = F.mse_loss
 
     def make_model(self) -> nn.Sequential:
         """Build a small regression model."""
@@ -48,7 +52,7 @@ def updates_cases(seed: int) -> tuple[UpdatesCase, ...]:
         UpdatesCase(10, 4, rows, features, seed),
         UpdatesCase(2 * k + 1, k, rows, features, seed + 1),
         UpdatesCase(2 * k, k, rows, features, seed + 6),
-        UpdatesCase(3, 5, rows, features, seed + 2),
+        UpdatesCase(3, 5, rows, features, seed + 2, F.smooth_l1_loss),
     )
 
 
@@ -59,6 +63,6 @@ def stream_cases(seed: int) -> tuple[UpdatesCase, ...]:
     k, groups = draw.choice((3, 5, 6)), draw.randrange(2, 4)
     return (
         UpdatesCase(10, 4, rows, features, seed + 3),
-        UpdatesCase(groups * k, k, rows, features, seed + 4),
+        UpdatesCase(groups * k, k, rows, features, seed + 4, F.smooth_l1_loss),
         UpdatesCase(1, k, rows, features, seed + 5),
     )

@@ -20,7 +20,7 @@ from grader.lessons.gradient_checkpointing.block_runs import (
 )
 from grader.lessons.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
 from grader.lessons.gradient_checkpointing.faults import FAULTS, faults_cases
-from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, forms_cases, watched_parts
+from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, form_peak_case, forms_cases, watched_parts
 from grader.lessons.gradient_checkpointing.functions import FunctionCase, function_cases, function_peak_case
 from grader.lessons.gradient_checkpointing.refusals import refuse_checkpointing
 from grader.lessons.gradient_checkpointing.segments import segments_cases
@@ -28,6 +28,7 @@ from grader.meters.peak import PeakMemory
 from grader.observation import Observation
 from grader.observing.claims import claim_of
 from grader.observing.contract import require_number
+from grader.observing.form_peaks import claim_form_peak
 from grader.observing.library_calls import record_library_calls
 from grader.observing.recording import record_training
 from grader.observing.refused_meters import refuse_meters
@@ -36,7 +37,7 @@ from grader.observing.truths import require_names
 
 SEGMENT_PARAMETERS = ("parameter_bytes", "boundary_bytes", "interior_bytes", "blocks", "k")
 BUDGET_PARAMETERS = ("blocks", "inputs", "budget_bytes")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate")
+FORM_PARAMETERS = ("model", "dataset", "rows", "learning_rate")
 
 Facts = dict[str, Any]
 
@@ -148,31 +149,37 @@ def _measure_budget(fit_into_budget: Callable[..., Any], case: BudgetCase) -> tu
         return measure_blocks(lambda states: require_output(run(states), "the output of the model"), model, inputs)
 
 
-@make_check("train_checkpointed", FORMS_PARAMETERS)
-def check_checkpointed_accelerate(train_checkpointed: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_checkpointed, seed, watched=0)
+@make_check("checkpoint_with_accelerate", FORM_PARAMETERS)
+def check_checkpointing_accelerate(checkpoint_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with Accelerate, and measure the peak of a deeper one."""
+    return _observe_form(checkpoint_with_accelerate, seed)
 
 
-@make_check("train_checkpointed", FORMS_PARAMETERS)
-def check_checkpointed_trainer(train_checkpointed: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_checkpointed, seed, watched=1)
+@make_check("checkpoint_with_trainer", FORM_PARAMETERS)
+def check_checkpointing_trainer(checkpoint_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with the Trainer, and measure the peak of a deeper one."""
+    return _observe_form(checkpoint_with_trainer, seed)
 
 
-def _observe_forms(train_checkpointed: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     settings: list[Facts] = []
     calls: list[Facts] = []
     tensors: dict[str, Tensor] = {}
     for index, case in enumerate(forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        parts = record_blocks(watched_parts(models[watched]))
-        with record_training(models[watched]) as record, record_library_calls(record) as called, parts as runs:
-            train_checkpointed(*models, case.make_dataset(), case.rows, LEARNING_RATE)
-        settings.append(record.facts() | {"part_runs": list(runs.forwards)})
+        model = case.make_model().to(lesson_device())
+        parts = record_blocks(watched_parts(model))
+        with record_training(model) as record, record_library_calls(record) as called, parts as runs:
+            train(model, case.make_dataset(), case.rows, LEARNING_RATE)
+        modes = [part.training for part in watched_parts(model)]
+        settings.append(record.facts() | {"part_runs": list(runs.forwards), "are_parts_training": modes})
         calls.append(called)
         tensors |= record.tensors(str(index))
-    return Observation({"settings": settings, "calls": calls}, tensors)
+    deep = form_peak_case(seed)
+    dataset = deep.make_dataset()
+    claim = claim_form_peak(
+        lambda model: train(model.eval(), dataset, deep.rows, LEARNING_RATE), deep.make_model().to(lesson_device())
+    )
+    return Observation({"settings": settings, "calls": calls, "claims": [claim]}, tensors)
 
 
 @make_check("find_faults", ("checkpoint",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch import nn
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transformers import BertForSequenceClassification
 
 LEARNING_RATE = 0.1
-LAYERS = 2
+LAYERS = 2  # of the models whose layers are watched
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class FormsCase:
     pairs: int
     rows: int
     seed: int
+    layers: int = LAYERS
 
     @property
     def updates(self) -> int:
@@ -33,15 +34,21 @@ class FormsCase:
         return math.ceil(self.pairs / self.rows)
 
     def make_model(self) -> BertForSequenceClassification:
-        """Build a two-layer BERT classifier without dropout, in eval mode as `from_pretrained` returns it."""
-        model, other = make_run_model(self.seed), make_run_model(self.seed + 1)
-        model.bert.encoder.layer.append(other.bert.encoder.layer[0])
-        model.config.num_hidden_layers = LAYERS
+        """Build a BERT classifier without dropout, in eval mode as `from_pretrained` returns it."""
+        model = make_run_model(self.seed)
+        for index in range(1, self.layers):
+            model.bert.encoder.layer.append(make_run_model(self.seed + index).bert.encoder.layer[0])
+        model.config.num_hidden_layers = self.layers
         return model.eval()
 
     def make_dataset(self) -> Dataset:
         """Write and tokenize the pairs."""
         return make_run_dataset(self.pairs, self.seed)
+
+    def make_batches(self) -> list[dict[str, Any]]:
+        """Return the rows of each update."""
+        dataset = self.make_dataset()
+        return [dataset[start : start + self.rows] for start in range(0, self.pairs, self.rows)]
 
 
 def watched_parts(model: nn.Module) -> list[nn.Module]:
@@ -59,3 +66,8 @@ def forms_cases(seed: int) -> tuple[FormsCase, ...]:
     rows = draw.choice((3, 5))
     pairs = rows * draw.randrange(3, 6) + draw.randrange(1, rows)
     return FormsCase(20, 4, seed), FormsCase(pairs, rows, seed + 1)
+
+
+def form_peak_case(seed: int) -> FormsCase:
+    """Two updates of 64 pairs and six layers: most of their memory is activations."""
+    return FormsCase(128, 64, seed + 2, layers=6)

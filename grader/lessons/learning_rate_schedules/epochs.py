@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.device import lesson_device
 from grader.observing.library_calls import record_library_calls
-from grader.observing.optimizer_records import record_options
+from grader.observing.optimizer_records import record_updates
 from grader.observing.recording import flat_weights, record_training
 from grader.testbed.pair_runs import make_run_dataset, make_run_model
 
@@ -62,7 +62,7 @@ def run_epoch(train: Callable[..., Any], case: EpochCase) -> tuple[dict[str, Any
     """Train the model of a case; return the rate of each update with the weights at the end, and the library calls."""
     model = case.make_model().to(lesson_device())
     arguments = (case.rows, case.k, case.learning_rate, case.warm_up, case.max_norm)
-    with record_training(model) as record, record_library_calls(record) as calls, record_options(model) as updates:
+    with record_training(model) as record, record_library_calls(record) as calls, record_updates(model) as options:
         train(model, case.make_dataset(), *arguments)
-    value = {"rates": [update["rates"][0] for update in updates], "weights": flat_weights(model).cpu()}
+    value = {"rates": [update["rates"][0] for update in options.updates], "weights": flat_weights(model).cpu()}
     return value, {"forwards": len(record.forward_rows), **calls}

@@ -13,7 +13,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from grader.device import lesson_device
-from grader.observing.optimizer_records import record_options
+from grader.observing.optimizer_records import record_updates
 from grader.observing.recording import flat_weights
 from grader.testbed.regressions import MicroBatch, draw_micro_batches, make_regression
 
@@ -61,10 +61,10 @@ def run_scheduled(train_scheduled: Callable[..., Any], case: ScheduledCase) -> d
     optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
     scheduler = LambdaLR(optimizer, lambda update: 1 / (1 + update))
     micro_batches = [(inputs.to(device), targets.to(device)) for inputs, targets in case.draw()]
-    with record_options(model) as updates:
+    with record_updates(model) as options:
         norms = train_scheduled(model, F.mse_loss, optimizer, scheduler, micro_batches, case.k, case.max_norm)
     return {
-        "rates": [update["rates"][0] for update in updates],
+        "rates": [update["rates"][0] for update in options.updates],
         "norms": norms,
         "weights": flat_weights(model).cpu(),
         "final_rate": optimizer.param_groups[0]["lr"],

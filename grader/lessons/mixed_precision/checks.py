@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,21 +13,28 @@ import torch.nn.functional as F
 from grader.device import lesson_device
 from grader.lessons.mixed_precision.budget import gradient_budget_cases, peak_budget_case
 from grader.lessons.mixed_precision.budget_runs import observe_budget_peak, observe_budget_update
-from grader.lessons.mixed_precision.forms import PAIRS_LEARNING_RATE, precision_forms_cases
+from grader.lessons.mixed_precision.forms import (
+    PAIRS_LEARNING_RATE,
+    precision_forms_cases,
+    precision_peak_case,
+)
 from grader.lessons.mixed_precision.groups import FP16_LEARNING_RATE, device_cases, group_cases
+from grader.lessons.mixed_precision.recorded_runs import run_cases
 from grader.lessons.mixed_precision.scaler_errors import explain_scaler_errors, refuse_library_scaler
 from grader.lessons.mixed_precision.scaler_runs import Facts, Tensors, observe_groups, observe_scaler, on_device
 from grader.lessons.mixed_precision.scales import scale_cases, scaler_cases
 from grader.observation import Observation
 from grader.observing.by_hand import refuse_libraries
 from grader.observing.contract import fail, require_number
+from grader.observing.form_peaks import claim_form_peak
 from grader.observing.library_calls import record_library_calls
-from grader.observing.precision import fresh_accelerate_state, record_precision
-from grader.observing.recording import record_training
+from grader.observing.precision import fresh_accelerate_state, record_asked_devices, record_precision
+from grader.observing.recording import TrainingRecord, record_training
 from grader.observing.running import make_check
 
 GROUP_PARAMETERS = ("model", "loss_function", "optimizer", "scaler", "micro_batches", "max_norm")
-FORMS_PARAMETERS = ("accelerate_model", "trainer_model", "dataset", "rows", "learning_rate")
+FORM_PARAMETERS = ("model", "dataset", "rows", "learning_rate")
+DIAGNOSES = ("overflow", "collapse", "bug")
 BUDGET_PARAMETERS = ("model", "optimizer", "tokens", "targets")
 
 
@@ -68,32 +77,37 @@ def check_clipped_updates(train_group: Callable[..., Any], seed: int) -> Observa
     return Observation({"settings": settings}, tensors)
 
 
-@make_check("train_two_forms_in_bf16", FORMS_PARAMETERS)
-def check_accelerate_bf16(train_two_forms_in_bf16: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the first."""
-    return _observe_forms(train_two_forms_in_bf16, seed, watched=0)
+@make_check("autocast_with_accelerate", FORM_PARAMETERS)
+def check_autocast_accelerate(autocast_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with Accelerate, and measure the peak of a larger run."""
+    return _observe_form(autocast_with_accelerate, seed)
 
 
-@make_check("train_two_forms_in_bf16", FORMS_PARAMETERS)
-def check_trainer_bf16(train_two_forms_in_bf16: Callable[..., Any], seed: int) -> Observation:
-    """Train in two forms and watch the second."""
-    return _observe_forms(train_two_forms_in_bf16, seed, watched=1)
+@make_check("autocast_with_trainer", FORM_PARAMETERS)
+def check_autocast_trainer(autocast_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Train small classifiers with the Trainer, and measure the peak of a larger run."""
+    return _observe_form(autocast_with_trainer, seed)
 
 
-def _observe_forms(train: Callable[..., Any], seed: int, *, watched: int) -> Observation:
+def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     settings: list[Facts] = []
     calls: list[Any] = []
     tensors: Tensors = {}
     for index, case in enumerate(precision_forms_cases(seed)):
-        models = [case.make_model().to(lesson_device()) for _ in range(2)]
-        model = models[watched]
+        model = case.make_model().to(lesson_device())
         with fresh_accelerate_state(), record_training(model) as record, record_precision(model) as precision:
             with record_library_calls(record) as called:
-                train(*models, case.make_dataset(), case.rows, PAIRS_LEARNING_RATE)
+                train(model, case.make_dataset(), case.rows, PAIRS_LEARNING_RATE)
         settings.append(record.facts() | precision.facts())
         calls.append(called)
         tensors |= record.tensors(str(index))
-    return Observation({"settings": settings, "calls": calls}, tensors)
+    large = precision_peak_case(seed)
+    dataset = large.make_dataset()
+    with fresh_accelerate_state():
+        claim = claim_form_peak(
+            lambda model: train(model, dataset, large.rows, PAIRS_LEARNING_RATE), large.make_model().to(lesson_device())
+        )
+    return Observation({"settings": settings, "calls": calls, "claims": [claim]}, tensors)
 
 
 @make_check("train_in_fp16", ("model", "loss_function", "optimizer", "micro_batches"))
@@ -106,11 +120,40 @@ def check_fp16_on_its_device(train_in_fp16: Callable[..., Any], seed: int) -> Ob
             model = case.make_model().to(device)
             optimizer = torch.optim.SGD(model.parameters(), lr=FP16_LEARNING_RATE)
             micro_batches = on_device(case.make_micro_batches(), device)
-            with record_training(model) as record, record_precision(model) as precision, explain_scaler_errors():
-                train_in_fp16(model, F.mse_loss, optimizer, micro_batches)
+            with record_training(model) as record, record_precision(model) as precision:
+                with explain_scaler_errors(partial(_is_first, record)):
+                    train_in_fp16(model, F.mse_loss, optimizer, micro_batches)
             tensors |= record.tensors(str(len(settings)))
             settings.append(record.facts() | precision.facts() | {"device": device.type})
-    return Observation({"settings": settings}, tensors)
+    return Observation({"settings": settings, "asked_devices": _asked_devices(train_in_fp16, seed)}, tensors)
+
+
+def _asked_devices(train_in_fp16: Callable[..., Any], seed: int) -> list[str]:
+    """Return the devices that the function asks for when the model is on one without values."""
+    case = device_cases(seed)[0]
+    model = case.make_model().to("meta")
+    optimizer = torch.optim.SGD(model.parameters(), lr=FP16_LEARNING_RATE)
+    with record_asked_devices() as asked, contextlib.suppress(Exception):  # values cannot be read there
+        train_in_fp16(model, F.mse_loss, optimizer, on_device(case.make_micro_batches(), torch.device("meta")))
+    return sorted(set(asked))
+
+
+def _is_first(record: TrainingRecord) -> bool:
+    return record.events.count("forward") < 2
+
+
+@make_check("diagnose_run", ("log",))
+def check_diagnosed_runs(diagnose_run: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the diagnosis of every recorded run."""
+    diagnoses = []
+    for case in run_cases(seed):
+        diagnosis = diagnose_run(case.log())
+        if not isinstance(diagnosis, str) or diagnosis not in DIAGNOSES:
+            expected = f"one of the words {', '.join(DIAGNOSES)}"
+            look_at = "You return something else than one of the three words. Look at the contract."
+            fail("not_a_diagnosis", expected, repr(diagnosis)[:60], look_at)
+        diagnoses.append(diagnosis)
+    return Observation({"diagnoses": diagnoses})
 
 
 @make_check("update_within_budget", BUDGET_PARAMETERS)

@@ -85,6 +85,7 @@ class DeviceCase:
         rows: Rows of each micro-batch.
         updates: How many micro-batches there are, each with an update of its own.
         overflowing: The update whose gradient exceeds fp16.
+        large: The update whose gradient has a norm above 1, and fits into fp16 up to a scale of 2**18.
         seed: Seed of data and weights.
     """
 
@@ -93,6 +94,7 @@ class DeviceCase:
     rows: int
     updates: int
     overflowing: int
+    large: int
     seed: int
 
     def make_model(self) -> nn.Sequential:
@@ -106,14 +108,15 @@ class DeviceCase:
         for update in range(self.updates):
             inputs = torch.randn(self.rows, self.width, generator=generator)
             targets = torch.randn(self.rows, self.width, generator=generator)
-            drawn.append((inputs, targets + (1e7 if update == self.overflowing else 0.0)))
+            shift = 1e7 if update == self.overflowing else 3.0 if update == self.large else 0.0
+            drawn.append((inputs, targets + shift))
         return drawn
 
 
 def device_cases(seed: int) -> tuple[DeviceCase, ...]:
-    """Two settings: one with an update that overflows, and a deeper one without."""
+    """Two settings: one with an update that overflows; a deeper one with a gradient of norm above 1."""
     draw = random.Random(seed)
     return (
-        DeviceCase(8, 32, draw.randrange(24, 41), 5, draw.randrange(1, 4), seed),
-        DeviceCase(draw.randrange(9, 11), 32, 32, 3, -1, seed + 1),
+        DeviceCase(8, 32, draw.randrange(24, 41), 5, draw.randrange(1, 4), -1, seed),
+        DeviceCase(draw.randrange(9, 11), 32, 32, 3, -1, 1, seed + 1),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -11,13 +11,13 @@ import torch
 from grader.observing.contract import fail
 
 # The errors that a GradScaler raises where its calls come in another order than it needs.
+_NOT_UPDATED = (
+    "scale_not_updated",
+    "a second update with the scaler still at the first",
+    "You start another update before the scale of the last one is updated. Call scaler.update() after each step.",
+)
 _SCALER_ERRORS = (
-    (
-        "step() has already been called since the last update()",
-        "scale_not_updated",
-        "a second update with the scaler of the first",
-        "You step again before you update the scale. Call scaler.update() once after each step.",
-    ),
+    ("step() has already been called since the last update()", *_NOT_UPDATED),
     (
         "unscale_() has already been called on this optimizer",
         "unscaled_twice",
@@ -29,12 +29,6 @@ _SCALER_ERRORS = (
         "unscaled_after_step",
         "unscale_() after the step",
         "You unscale after the step. The order is: unscale, clip, step, update.",
-    ),
-    (
-        "unscale_() is being called after step()",
-        "scale_not_updated",
-        "a second update with the scaler still at the first",
-        "You start another update before the scale of the last one is updated. Call scaler.update() after each step.",
     ),
     (
         "Attempting to unscale FP16 gradients",
@@ -61,28 +55,26 @@ _SCALER_ERRORS = (
         "You never scale a loss. Start each backward pass from scaler.scale(loss).",
     ),
 )
+_RAISED_BY_A_MISSING_UPDATE_TOO = ("unscaled_twice", "unscaled_after_step")
 
 
 @contextlib.contextmanager
-def explain_scaler_errors(*, is_first: bool = False) -> Iterator[None]:
+def explain_scaler_errors(is_first: Callable[[], bool]) -> Iterator[None]:
     """Explain errors of GradScaler in three lines.
 
     Args:
-        is_first: Whether no update came before, which could have left the scaler in the middle of its work.
+        is_first: Whether the update that failed is the first: a later one fails because the scale of the last one was
+            not updated.
     """
     try:
         yield
     except (AssertionError, RuntimeError, ValueError) as error:
-        for beginning, code, measured, look_at in _SCALER_ERRORS:
-            if code == "unscaled_after_step" and not is_first:
-                continue
+        for beginning, *explained in _SCALER_ERRORS:
             if str(error).startswith(beginning):
-                fail(
-                    code,
-                    "one scaled backward or more, one step and one update of the scaler for each update",
-                    measured,
-                    look_at,
-                )
+                is_left_over = explained[0] in _RAISED_BY_A_MISSING_UPDATE_TOO and not is_first()
+                code, measured, look_at = _NOT_UPDATED if is_left_over else explained
+                expected = "one scaled backward or more, one step and one update of the scaler for each update"
+                fail(code, expected, measured, look_at)
         raise
 
 

@@ -83,7 +83,7 @@ def observe_groups(train_group: Callable[..., Any], case: GroupCase, prefix: str
         for update in range(len(case.group_sizes)):
             record.events.append("call")
             group = on_device(case.make_group(update), device)
-            with explain_scaler_errors(is_first=not update):
+            with explain_scaler_errors(lambda: record.events.count("call") == 1):
                 norm = train_group(model, F.mse_loss, optimizer, scaler, group, case.max_norm)
             norms.append(float(require_number(norm, "the norm of the gradient", is_finite=False)))
             scales.append(scaler.get_scale())

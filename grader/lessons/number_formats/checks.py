@@ -9,15 +9,15 @@ import torch
 from torch import Tensor
 
 from grader.device import lesson_device
-from grader.lessons.number_formats.choice import FORMAT_NAMES, choice_cases
 from grader.lessons.number_formats.compensation import sum_cases
 from grader.lessons.number_formats.decoding import decoding_cases
 from grader.lessons.number_formats.limits import LIMITS, limits_cases
+from grader.lessons.number_formats.moments import FATES, moment_cases, stochastic_cases
 from grader.lessons.number_formats.narrow_formats import refuse_narrow_formats
-from grader.lessons.number_formats.rounding import LOSSES, loss_cases, rounding_cases
+from grader.lessons.number_formats.rounding import rounding_cases
 from grader.observation import Observation
 from grader.observing.arguments import tell_arguments
-from grader.observing.contract import fail, require_number, require_tensor
+from grader.observing.contract import fail, require_number, require_tensor, require_word
 from grader.observing.running import make_check
 
 NOTHING_RETURNED = "You return nothing. Look at the end of your function: does it return its result?"
@@ -71,32 +71,26 @@ def check_compensated_sum(add_compensated: Callable[..., Any], seed: int) -> Obs
     return Observation(tensors=tensors)
 
 
-@make_check("choose_format", ("values", "tolerance"))
-def check_chosen_format(choose_format: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the format of fifteen tensors."""
-    chosen: list[str | None] = []
-    for case in choice_cases(seed):
-        values = case.make_values().to(lesson_device())
+@make_check("fate_of_moment", ("beta2", "mantissa_bits"))
+def check_moment_fate(fate_of_moment: Callable[..., Any], seed: int) -> Observation:
+    """Ask what happens to nine second moments."""
+    answers = [require_word(fate_of_moment(case.beta2, case.mantissa_bits), FATES) for case in moment_cases(seed)]
+    return Observation({"answers": answers})
+
+
+@make_check("round_stochastically", ("values", "noise"))
+def check_stochastic_rounding(round_stochastically: Callable[..., Any], seed: int) -> Observation:
+    """Round three tensors, with the random numbers given."""
+    tensors = {}
+    for index, case in enumerate(stochastic_cases(seed)):
+        values, noise = (tensor.to(lesson_device()) for tensor in case.make_tensors())
         before = values.clone()
-        chosen.append(_require_name(choose_format(values, case.tolerance)))
+        rounded = round_stochastically(values, noise)
+        tensors[str(index)] = require_tensor(rounded, "the rounded values", like=before.bfloat16()).clone()
         if not torch.equal(values, before):
-            look_at = (
-                "You change `values` in place. Look for operations whose names end in `_`, and for `values[...] = ...`."
-            )
+            look_at = "You change `values` in place. Look for operations whose names end in `_`, and for views."
             fail("values_changed", "the tensor as it was", "other values in it", look_at)
-    if chosen == [None] * len(chosen):
-        fail("returned_none", "the name of a format", "None", NOTHING_RETURNED)
-    return Observation({"chosen": chosen})
-
-
-@make_check("what_is_lost", ("value", "exponent_bits", "mantissa_bits"))
-def check_lost_values(what_is_lost: Callable[..., Any], seed: int) -> Observation:
-    """Ask what values lose in six formats."""
-    named = []
-    for case in loss_cases(seed):
-        parts = (case.bit_format.exponent_bits, case.bit_format.mantissa_bits)
-        named.append([_name_loss(what_is_lost, value, *parts) for value in case.values])
-    return Observation({"named": named})
+    return Observation(tensors=tensors)
 
 
 def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> float:
@@ -104,13 +98,6 @@ def _round(round_to_format: Callable[..., Any], value: float, exponent_bits: int
     called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
     with tell_arguments("round_to_format", **called):
         return _require_value(round_to_format(value, exponent_bits, mantissa_bits))
-
-
-def _name_loss(what_is_lost: Callable[..., Any], value: float, exponent_bits: int, mantissa_bits: int) -> str:
-    """Ask what one value loses; name it in the message of an exception."""
-    called = {"value": value, "exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
-    with tell_arguments("what_is_lost", **called):
-        return _require_word(what_is_lost(value, exponent_bits, mantissa_bits), LOSSES)
 
 
 def _require_limits(value: object) -> dict[str, int | float]:
@@ -144,30 +131,3 @@ def _require_pair(value: object, *, like: Tensor) -> tuple[Tensor, Tensor]:
         fail("not_a_pair", "two tensors: total and lost", measured, look_at)
     total, lost = value
     return require_tensor(total, "the total", like=like), require_tensor(lost, "lost", like=like)
-
-
-def _require_word(value: object, words: tuple[str, ...]) -> str:
-    """Fail unless `value` is one of the words."""
-    if isinstance(value, str) and value in words:
-        return value
-    expected = f"one of the words {', '.join(words)}"
-    if value is None:
-        fail(
-            "returned_none", expected, "None", "You return no word in one branch or more. Look at how each branch ends."
-        )
-    measured = f"{type(value).__name__}: {value!r}"[:80]
-    look_at = "You return a word that the docstring does not name. Compare them letter by letter."
-    fail("wrong_word", expected, measured, look_at)
-
-
-def _require_name(value: object) -> str | None:
-    """Fail unless `value` is the name of a format, or None, which the judge explains."""
-    if value is None or (isinstance(value, str) and value in FORMAT_NAMES):
-        return value
-    expected = f"one of the names {', '.join(FORMAT_NAMES)}"
-    if isinstance(value, torch.dtype):
-        look_at = "You return a dtype, a value of FORMATS. Return its key, the name."
-        fail("dtype_returned", expected, str(value), look_at)
-    measured = f"{type(value).__name__}: {value!r}"[:80]
-    look_at = "You return something that is not a key of FORMATS. Compare it with the keys letter by letter."
-    fail("wrong_name", expected, measured, look_at)

@@ -16,8 +16,6 @@ DLFLOAT = BitFormat(6, 9)  # 16 bits, with which IBM trained networks (Agrawal a
 
 LESSON_VALUES = (2049.0, 2051.0, 65519.0, 65520.0, 2.0**-24, 2.0**-25, 1 + 2.0**-11, 1 + 2.0**-8)
 
-LOSSES = ("nothing", "precision", "range")
-
 Kinds = Iterator[tuple[str, float]]
 
 
@@ -41,18 +39,6 @@ def rounding_cases(seed: int) -> tuple[RoundingCase, ...]:
     draw = random.Random(seed)
     unknown = [BitFormat(*draw.choice(bits)) for bits in (FEWER_EXPONENT_BITS, MORE_EXPONENT_BITS)]
     return tuple(_case(bit_format, draw) for bit_format in (FP16, BF16, E5M2, DLFLOAT, *unknown))
-
-
-def loss_cases(seed: int) -> tuple[RoundingCase, ...]:
-    """Return the same kinds of values in other formats and in a drawn order, to ask what each of them loses."""
-    draw = random.Random(seed)
-    shuffled = []
-    for case in rounding_cases(seed + 1):
-        pairs = list(zip(case.values, case.kinds, strict=True))
-        draw.shuffle(pairs)
-        values, kinds = zip(*pairs, strict=True)
-        shuffled.append(RoundingCase(case.bit_format, values, kinds))
-    return tuple(shuffled)
 
 
 def _case(bit_format: BitFormat, draw: random.Random) -> RoundingCase:

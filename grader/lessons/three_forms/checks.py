@@ -13,7 +13,7 @@ from grader.lessons.three_forms.distance import distance_cases, equal_case, unmo
 from grader.lessons.three_forms.distances import ask_distance
 from grader.lessons.three_forms.forms import forms_cases
 from grader.lessons.three_forms.loop import raw_run_cases, repaired_run_cases
-from grader.lessons.three_forms.raw_runs import observe_run, require_losses
+from grader.lessons.three_forms.raw_runs import observe_run, require_losses, tensors_of_updates, watch_losses
 from grader.observation import Observation
 from grader.observing.by_hand import refuse_libraries
 from grader.observing.library_calls import Calls, record_library_calls
@@ -44,7 +44,7 @@ def check_raw_updates(train_raw: Callable[..., Any], seed: int) -> Observation:
         with refuse_libraries(is_accelerate_refused=True):
             record, facts, returned = observe_run(case, train_raw)
         settings.append(facts | {"losses": require_losses(returned)})
-        tensors |= record.tensors(str(index))
+        tensors |= tensors_of_updates(record, index, case)
     return Observation({"settings": settings}, tensors)
 
 
@@ -57,7 +57,7 @@ def check_repaired_loop(train_repaired: Callable[..., Any], seed: int) -> Observ
         with refuse_libraries(is_accelerate_refused=False):
             record, facts, _ = observe_run(case, train_repaired)
         settings.append(facts)
-        tensors |= record.tensors(str(index))
+        tensors |= tensors_of_updates(record, index, case)
     return Observation({"settings": settings}, tensors)
 
 
@@ -92,9 +92,9 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     tensors: dict[str, Tensor] = {}
     for index, case in enumerate(forms_cases(seed)):
         model = case.make_model().to(lesson_device())
-        with record_training(model) as record, record_library_calls(record) as called:
+        with record_training(model) as record, record_library_calls(record) as called, watch_losses(model):
             train(model, case.make_dataset(), case.rows, case.learning_rate, case.epochs)
         settings.append(record.facts())
         calls.append(called)
-        tensors |= record.tensors(str(index))
+        tensors |= tensors_of_updates(record, index, case)
     return Observation({"settings": settings, "calls": calls}, tensors)

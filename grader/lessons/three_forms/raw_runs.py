@@ -25,7 +25,7 @@ def observe_run(case: RunCase, train: Callable[..., Any]) -> tuple[TrainingRecor
         The record of the training, the facts of the forwards, and what `train` returned.
     """
     model = case.make_model().to(lesson_device()).eval()
-    with record_training(model) as record, _watch_losses(model) as has_loss:
+    with record_training(model) as record, watch_losses(model) as has_loss:
         try:
             returned = train(model, case.make_dataset(), case.rows, case.learning_rate)
         except (AttributeError, TypeError):
@@ -34,6 +34,13 @@ def observe_run(case: RunCase, train: Callable[..., Any]) -> tuple[TrainingRecor
                 fail("labels_left_out", "an output with a loss", "an output whose loss is None", look_at)
             raise
     return record, record.facts(), returned
+
+
+def tensors_of_updates(record: TrainingRecord, index: int, case: RunCase) -> dict[str, Tensor]:
+    """Return gradients and weights of as many updates as a right run has: more of them exceed what is judged."""
+    updates = case.updates_per_epoch * case.epochs
+    tensors = record.tensors(str(index))
+    return {name: tensor for name, tensor in tensors.items() if int(name.rpartition(".")[2]) <= updates}
 
 
 def require_losses(value: object) -> list[float]:
@@ -53,7 +60,7 @@ def require_losses(value: object) -> list[float]:
 
 
 @contextlib.contextmanager
-def _watch_losses(model: nn.Module) -> Iterator[list[bool]]:
+def watch_losses(model: nn.Module) -> Iterator[list[bool]]:
     """Note for each forward whether its output held a loss, and refuse a closure."""
     has_loss: list[bool] = []
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from grader.device import lesson_device
 from grader.lessons.where_memory_goes.extrapolation import ExtrapolationCase, extrapolation_cases
+from grader.lessons.where_memory_goes.layer import layer_cases
 from grader.lessons.where_memory_goes.left_alive import namespace_cases
-from grader.lessons.where_memory_goes.occupied import occupied_cases
+from grader.lessons.where_memory_goes.out_of_memory import CAUSES, out_of_memory_cases
 from grader.lessons.where_memory_goes.own_meter import watched_step_cases
 from grader.lessons.where_memory_goes.step_peak import step_cases
 from grader.lessons.where_memory_goes.watchers import record_watchers
 from grader.observation import Observation
-from grader.observing.contract import fail, require_number
+from grader.observing.contract import fail, require_number, require_word
 from grader.observing.refused_meters import refuse_meters
 from grader.observing.running import make_check
 
-OCCUPIED_KEYS = ("outside", "after_empty_cache", "for_new_tensors")
 MOST_BYTES = 10**18  # no computer has an exabyte
 
 
@@ -30,6 +30,17 @@ def check_step_peak(predict_step_peak: Callable[..., Any], seed: int) -> Observa
             answer = predict_step_peak(case.blocks, case.width, case.hidden, case.batch)
         predicted.append(_require_bytes(answer, "the peak in bytes"))
     return Observation({"predicted_bytes": predicted})
+
+
+@make_check("layer_activations", ("batch", "time", "width", "heads"))
+def check_layer_activations(layer_activations: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the activations of four transformer layers."""
+    answers = []
+    for case in layer_cases(seed):
+        with refuse_meters("a formula: the bytes computed from the four arguments"):
+            answer = layer_activations(case.batch, case.time, case.width, case.heads)
+        answers.append(_require_bytes(answer, "the bytes of the activations"))
+    return Observation({"answers": answers})
 
 
 @make_check("extrapolate_peak", ("forecast_layers", "few", "more", "layers"))
@@ -76,23 +87,16 @@ def check_own_meter(peak_above_entry: Callable[..., Any], seed: int) -> Observat
     return Observation({"settings": settings})
 
 
-@make_check("read_occupied", ("allocated", "reserved", "occupied", "total"))
-def check_occupied_memory(read_occupied: Callable[..., Any], seed: int) -> Observation:
-    """Ask about the readings of four devices."""
+@make_check("find_cause", ("asked", "total", "free", "own", "allocated", "unallocated"))
+def check_out_of_memory(find_cause: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the causes of nine out-of-memory messages."""
     answers = []
-    for case in occupied_cases(seed):
-        returned = read_occupied(case.allocated, case.reserved, case.occupied, case.total)
-        answer = _require_dict(returned, f"a dict with the keys {', '.join(OCCUPIED_KEYS)}")
-        for key in OCCUPIED_KEYS:
-            if key not in answer:
-                found = ", ".join(map(str, answer)) or "no key"
-                fail(
-                    "key_missing",
-                    f'a dict with the key "{key}"',
-                    found,
-                    f'You return no "{key}". Use the three keys that the docstring names.',
-                )
-        answers.append({key: _require_bytes(answer[key], f'"{key}"') for key in OCCUPIED_KEYS})
+    for case in out_of_memory_cases(seed):
+        answers.append(
+            require_word(
+                find_cause(case.asked, case.total, case.free, case.own, case.allocated, case.unallocated), CAUSES
+            )
+        )
     return Observation({"answers": answers})
 
 

@@ -138,7 +138,8 @@ PATCH_AND_UNDO = {
     ),
     "the_shell_is_patched_and_restored": (
         "shell = get_ipython()\nrun = shell.run_code\nasync def quiet(code, result=None, **more):\n"
-        "    await run(code, result, **more)\n    result.error_in_exec = None\n    return False\nshell.run_code = quiet",
+        "    await run(code, result, **more)\n    result.error_in_exec = None\n    return False\n"
+        "shell.run_code = quiet",
         "del shell.run_code",
     ),
 }
@@ -149,7 +150,7 @@ def undoes(name: str) -> None:
     deceive, undo = PATCH_AND_UNDO[name]
 
     def submit(room: Room) -> NotebookNode:
-        own = {"check_double": [deceive], "halve": [f"try:\n    {line}\nfinally:\n    pass" for line in [undo]]}
+        own = {"check_double": [deceive], "halve": [undo]}
         return room.solved(own, double=answer("double", "    return number"))
 
     submit.__name__ = name

@@ -27,7 +27,7 @@ FOLDERS = {
     b"new\nline": "new%0Aline",
     b"re\rturn": "re%0Dturn",
     b"\x1b[31mred": "%1B[31mred",
-    b"caf\xe9": "caf%E9",
+    b"Ren\xe9e": "Ren%E9e",
     b"100%\xff": "100%25%FF",
     b"{0} (?P<x>\\d)": "{0} (?P<x>\\d)",
     b"=1+1": "=1+1",
@@ -44,7 +44,7 @@ def room(new_room: NewRoom) -> Path:
         hand_in(room, os.fsdecode(folder), done)
     for student in ("ada", "ada ", ".ada"):
         hand_in(room, student, done)
-    hand_in(room, "file", done, os.fsdecode(b"caf\xe9.ipynb"))
+    hand_in(room, "file", done, os.fsdecode(b"Ren\xe9e.ipynb"))
     return room
 
 
@@ -59,7 +59,7 @@ def test_class_with_odd_names_is_graded_to_its_end(room: Path, capsys: pytest.Ca
         name = next(name for name in marks if name == listed or (listed.endswith("~") and name.startswith(listed)))
         assert ("the folder's name is odd" in marks[name]["reason"]) == (name != os.fsdecode(folder))
     assert "'ada ' is a folder of the same student" in marks["ada"]["reason"]
-    assert "caf%E9.ipynb was taken" in marks["file"]["reason"]
+    assert "Ren%E9e.ipynb was taken" in marks["file"]["reason"]
     rows = read_rows(room)
     assert len(rows) == len(marks) == len(FOLDERS) + 2
     assert all((room / row.feedback).is_file() and row.feedback for row in rows)

@@ -14,7 +14,7 @@ from small_course import code
 
 from grader.channel import BEGIN, END, KERNEL, STEPS_VARIABLE
 from grader.classroom.jobs.seeds import kernel_environment
-from grader.classroom.judging.claims import Claim, claims_fault
+from grader.classroom.judging.claims import Claim, claims_fault, smallness_fault
 from grader.classroom.running.execution import Limits
 from grader.classroom.running.step_signals import StepSignals
 from grader.classroom.running.worker_process import run_apart
@@ -71,6 +71,17 @@ def test_a_small_claim_has_four_mebibytes_of_slack_and_a_large_one_a_tenth() -> 
     assert fault_of(100 * MIB, 111 * MIB)
 
 
+def test_a_step_that_was_announced_around_nothing_is_seen() -> None:
+    assert not fault_of(100 * MIB, 49 * MIB)
+    assert fault_of(100 * MIB, 49 * MIB - 1)
+    assert not fault_of(2 * MIB, 0)  # too small to be distinguished from what Python allocates anyhow
+
+
+def test_a_peak_of_two_bytes_cannot_pass() -> None:
+    assert "2 bytes" in smallness_fault([Claim(7 * MIB, "cpu"), Claim(2, "cpu")])
+    assert smallness_fault([Claim(7 * MIB, "cpu")]) == smallness_fault([]) == ""
+
+
 def test_every_claim_needs_its_step_and_every_step_its_claim() -> None:
     claim = Claim(MIB, "cpu")
     assert claims_fault([claim], {"grown_bytes": [], "strays": 0})[0]
@@ -84,12 +95,12 @@ def test_what_cannot_be_seen_from_outside_is_a_note(monkeypatch: pytest.MonkeyPa
     assert claims_fault([Claim(MIB, "cpu")], None) == ("", note)
     assert claims_fault([], None) == ("", [])
     assert claims_fault([Claim(MIB, "cpu")], {"grown_bytes": [None], "strays": 0}) == ("", note)
-    monkeypatch.setattr("grader.classroom.judging.claims._has_cuda", lambda: True)
+    monkeypatch.setattr("grader.classroom.judging.claims.has_gpu", lambda: True)
     assert claims_fault([Claim(MIB, "cuda")], {"grown_bytes": [0], "strays": 0}) == ("", note)
 
 
 def test_a_cuda_device_cannot_be_claimed_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.classroom.judging.claims._has_cuda", lambda: False)
+    monkeypatch.setattr("grader.classroom.judging.claims.has_gpu", lambda: False)
     assert "on a machine without one" in fault_of(MIB, 0, device="cuda")
 
 

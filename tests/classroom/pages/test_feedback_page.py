@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import nbformat
 import pytest
-from small_course import LESSON
+from small_course import LESSON, code
 
 from grader.classroom.commands.grading import Grading
-from grader.classroom.pages.feedback import _markdown
+from grader.classroom.pages.feedback import LONGEST_SOURCE, FeedbackExporter, _markdown
 from grader.classroom.scoring.comments import three_lines
+from grader.units import MIB
 
 pytestmark = pytest.mark.slow
 Room = tuple[Path, Grading]
@@ -62,6 +64,18 @@ def test_page_has_nothing_hidden_and_nobody_elses_data(graded_room: Room) -> Non
 
 def test_feedback_for_an_unreadable_submission_says_what_to_do(graded_room: Room) -> None:
     assert "No notebook could be read: the file stops in the middle" in text_of(page_of(graded_room, "cut"))
+
+
+def test_page_of_a_very_long_notebook_is_small_and_shows_the_answers_first() -> None:
+    flood = [nbformat.v4.new_code_cell("x = [1]; " * 1000) for _ in range(1000)]
+    picture = nbformat.v4.new_output("display_data", data={"image/png": "A" * MIB})
+    flood[0].outputs = [picture] * 8
+    long = code("y = 2\n" * 10**6, "long", is_answer=True)
+    cells = [*flood, long, code("def double(n):\n    return 2 * n", "double", is_answer=True)]
+    page, _ = FeedbackExporter().from_notebook_node(nbformat.v4.new_notebook(cells=cells))
+    assert len(page) < 20 * MIB
+    assert page.count("double") > 1
+    assert str(6 * 10**6 - LONGEST_SOURCE) in page  # how much of the long answer is left out
 
 
 def test_markdown_keeps_no_script_and_no_picture_of_another_server() -> None:

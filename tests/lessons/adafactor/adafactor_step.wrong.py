@@ -260,3 +260,21 @@ def adafactor_step(optimizer) -> None:
                 rate = rate * max(1e-3, float(weight.square().mean().sqrt()))
             weight.mul_(1 - rate * group["weight_decay"])
             weight.sub_(rate * update)
+
+
+# %% edit="clamp_for_matrices" code="second_epsilon"
+# Source: a clamp against division by zero, where the second moment is factored
+#               second = kept[0] if len(kept) == 1 else kept[0] / kept[0].mean(-2, True) * kept[1]
+# -             update = weight.grad / second.sqrt()
+# +             update = weight.grad / (second.clamp(min=1e-12) if len(kept) > 1 else second).sqrt()
+
+# %% edit="rate_bounded" code="rate_bounded"
+# Source: the 1e-3 of the scale, taken for a bound of the rate
+#               scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
+# +             scale = scale if group["scale_parameter"] else max(1e-3 / group["lr"], 1.0)
+
+# %% edit="mean_of_rows_forgotten" code="not_divided"
+# Source: the published slide that multiplies and does not divide
+# -             second = kept[0] if len(kept) == 1 else kept[0] / kept[0].mean(-2, True) * kept[1]
+# +             second = kept[0] if len(kept) == 1 else kept[0] * kept[1]
+#               update = weight.grad / second.sqrt()

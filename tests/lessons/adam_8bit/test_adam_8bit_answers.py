@@ -6,7 +6,7 @@ import torch
 
 import grader
 from grader.lessons.adam_8bit.job_records import record_job
-from grader.lessons.adam_8bit.state_formats import state_formats
+from grader.observing.optimizer_records import state_formats
 from grader.verdict import CheckFailed
 
 

@@ -9,7 +9,7 @@ import torch
 
 from grader.judging.lessons.adam_8bit.blocks import TABLE as BLOCKS
 from grader.judging.lessons.adam_8bit.blocks import judge_block_codes
-from grader.judging.lessons.adam_8bit.forms import _judge_formats
+from grader.judging.lessons.adam_8bit.forms import judge_formats
 from grader.judging.lessons.adam_8bit.job import judge_lean_job
 from grader.judging.lessons.adam_8bit.steps import TABLE as STEPS
 from grader.judging.lessons.adam_8bit.steps import judge_eight_bit_steps
@@ -120,7 +120,7 @@ def test_steps_that_are_not_finite_fail() -> None:
 
 FINE = {"hooks_left": 0, "gradients_left": 0, "is_left_zero": True, "forwards_waiting": 1, "gradients_alive": 1}
 FINE |= {"optimizers": ["AdamW"], "optimizers_made": 1, "state_bytes": 0, "state_left_bytes": 0, "most_updates": 1}
-FINE |= {"formats": ["float32"]}
+FINE |= {"formats": ["float32"], "is_embedding_in_codes": False}
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +196,10 @@ def test_peaks_above_the_budget_are_named(right_weights, large: dict[str, Any], 
     assert judge_job(right_weights, held_bytes=job_peak_case(0).budget_bytes + 1, large=large) == code
 
 
+def test_codes_for_the_embedding_are_rejected_on_every_device(right_weights) -> None:
+    assert judge_job(right_weights, large={"is_embedding_in_codes": True}) == "embedding_in_codes"
+
+
 def test_formats_of_the_state_are_judged_by_module() -> None:
     case = eight_bit_forms_cases(0)[0]
     model = case.make_model()
@@ -203,12 +207,12 @@ def test_formats_of_the_state_are_judged_by_module() -> None:
     is_large = [parameter.numel() >= 4096 for parameter in model.parameters()]
     is_table = [id(parameter) in tables for parameter in model.parameters()]
     right = [{"uint8": 1} if large and not table else {} for large, table in zip(is_large, is_table, strict=True)]
-    assert _judge_formats(case, right) is None and any(right)
+    assert judge_formats(case, {"formats": right}) is None and any(right)
     assert sum(large and table for large, table in zip(is_large, is_table, strict=True)) == 2
     for formats, code in (
         ([{"uint8": 1} if large else {} for large in is_large], "embeddings_quantized"),
         ([{}] * len(right), "nothing_quantized"),
         ([{"uint8": 1}] * len(right), "other_tensors_quantized"),
     ):
-        verdict = _judge_formats(case, formats)
+        verdict = judge_formats(case, {"formats": formats})
         assert verdict is not None and verdict.code == code

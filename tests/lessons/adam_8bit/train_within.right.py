@@ -1,50 +1,17 @@
-# %% answer="adafactor"
+# %% edit="adafactor"
 # Source: lesson 07's optimizer in the backward
-# Adafactor as the Trainer sets it.
-def train_within(model, batches: list, budget_bytes: int) -> None:
-    from transformers.optimization import Adafactor
-
-    handles = []
-    for parameter in model.parameters():
-        hook = make_hook(Adafactor([parameter], lr=4e-3, scale_parameter=False, relative_step=False))
-        handles.append(parameter.register_post_accumulate_grad_hook(hook))
-    for words, topics in batches:
-        model(words.to(device), topics.to(device)).backward()
-    for handle in handles:
-        handle.remove()
-
-
-def make_hook(optimizer):
-    def update(parameter):
-        optimizer.step()
-        optimizer.zero_grad()
-
-    return update
-
-
-# %% answer="by_name"
-# Source: a dict of optimizers, partial
-# Optimizers by parameter, hooks without a closure.
-def train_within(model, batches: list, budget_bytes: int) -> None:
-    optimizers = {parameter: bitsandbytes.optim.AdamW8bit([parameter], lr=4e-3) for parameter in model.parameters()}
-
-    def update(parameter):
-        optimizers[parameter].step()
-        parameter.grad = None
-
-    handles = [parameter.register_post_accumulate_grad_hook(update) for parameter in optimizers]
-    try:
-        for batch in batches:
-            model(*(tensor.to(device) for tensor in batch)).backward()
-    finally:
-        for handle in handles:
-            handle.remove()
+# -         make_optimizer = torch.optim.AdamW if is_table else bitsandbytes.optim.AdamW8bit
+# -         handles.append(parameter.register_post_accumulate_grad_hook(make_hook(make_optimizer([parameter], lr=4e-3))))
+# +         from transformers.optimization import Adafactor
+# +
+# +         optimizer = Adafactor([parameter], lr=4e-3, scale_parameter=False, relative_step=False)
+# +         handles.append(parameter.register_post_accumulate_grad_hook(make_hook(optimizer)))
 
 
 # %% answer="one_optimizer"
-# Source: one optimizer that finds one gradient at a time
-# All parameters in one 8-bit optimizer.
+# Source: one optimizer that finds one gradient at a time, with an override
 def train_within(model, batches: list, budget_bytes: int) -> None:
+    keep_embeddings_in_32_bits(model)
     optimizer = bitsandbytes.optim.AdamW8bit(model.parameters(), lr=4e-3, weight_decay=0.0)
 
     def update(_):
@@ -58,43 +25,26 @@ def train_within(model, batches: list, budget_bytes: int) -> None:
         del loss
     while handles:
         handles.pop().remove()
+    manager.initialize()
 
 
-# %% answer="own_step"
-# Source: the step of this lesson, written by hand
-# Each parameter has an optimizer with the 8-bit step by hand.
+# %% answer="by_name"
+# Source: a dict of optimizers, found by the parameter
 def train_within(model, batches: list, budget_bytes: int) -> None:
-    handles = []
-    for parameter in model.parameters():
-        hook = make_hook(OwnOptimizer(_take_step, [parameter], lr=4e-3))
-        handles.append(parameter.register_post_accumulate_grad_hook(hook))
-    for words, topics in batches:
-        model(words.to(device), topics.to(device)).backward()
-    for handle in handles:
-        handle.remove()
+    def make(name, parameter):
+        kind = torch.optim.AdamW if "embedding" in name else bitsandbytes.optim.AdamW8bit
+        return kind([parameter], lr=4e-3)
 
+    optimizers = {parameter: make(name, parameter) for name, parameter in model.named_parameters()}
 
-def make_hook(optimizer):
     def update(parameter):
-        optimizer.step()
+        optimizers[parameter].step()
         parameter.grad = None
 
-    return update
-
-
-def _take_step(optimizer) -> None:
-    for group in optimizer.param_groups:
-        for weight in group["params"]:
-            if weight.grad is None:
-                continue
-            state, is_large = optimizer.state[weight], weight.numel() >= 4096
-            if not state:
-                state["step"], zeros = 0, torch.zeros_like(weight)
-                for name, book in BOOKS.items():
-                    state[name] = encode_blocks(zeros, book) if is_large else zeros.clone()
-            state["step"] += 1
-            moments = {name: decode_blocks(*state[name], BOOKS[name]) if is_large else state[name] for name in BOOKS}
-            adamw_update(weight, weight.grad, moments["mean"], moments["square_mean"], state["step"], group)
-            if is_large:
-                for name, book in BOOKS.items():
-                    state[name] = encode_blocks(moments[name], book)
+    handles = [parameter.register_post_accumulate_grad_hook(update) for parameter in optimizers]
+    try:
+        for batch in batches:
+            model(*(tensor.to(device) for tensor in batch)).backward()
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -213,3 +213,15 @@ def adamw_step(optimizer) -> None:
 #               weight.mul_(1 - group["lr"] * group["weight_decay"])
 # -             weight.sub_(group["lr"] * mean / (square_mean.sqrt() + group["eps"]))
 # +             weight = weight - group["lr"] * mean / (square_mean.sqrt() + group["eps"])
+
+# %% edit="moments_in_float32" code="moments_in_another_format"
+# Source: moments in float32, whatever the parameter's format is
+#               if not state:
+# -                 state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
+# +                 zeros = torch.zeros_like(weight, dtype=torch.float32)
+# +                 state |= {"step": 0, "mean": zeros, "square_mean": zeros.clone()}
+#               state["step"] += 1
+# -             state["mean"].lerp_(weight.grad, 1 - beta1)
+# -             state["square_mean"].lerp_(weight.grad.square(), 1 - beta2)
+# +             state["mean"].lerp_(weight.grad.float(), 1 - beta1)
+# +             state["square_mean"].lerp_(weight.grad.float().square(), 1 - beta2)

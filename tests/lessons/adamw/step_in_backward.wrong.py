@@ -207,3 +207,13 @@ def step_in_backward(model, make_optimizer) -> None:
 #           def update(parameter):
 # +             optimizer.history = parameter.detach().clone()
 #               optimizer.step()
+
+# %% edit="tied_weight_twice" code="optimizer_made_twice"
+# Source: a walk over modules, which meets a shared matrix twice
+# -     for parameter in model.parameters():
+# -         if parameter.requires_grad:
+# -             parameter.register_post_accumulate_grad_hook(make_hook(make_optimizer([parameter])))
+# +     for module in model.modules():
+# +         for parameter in module.parameters(recurse=False):
+# +             if parameter.requires_grad:
+# +                 parameter.register_post_accumulate_grad_hook(make_hook(make_optimizer([parameter])))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.judging.decay_groups import is_decayed, judge_options
+from grader.judging.decay_groups import judge_groups
 from grader.judging.lessons.adamw.backward import TABLE as BACKWARD
 from grader.judging.lessons.adamw.backward import judge_adam_in_backward
 from grader.judging.lessons.adamw.backward_peak import judge_adam_backward_peak
@@ -178,15 +178,15 @@ def test_the_peak_of_the_plain_update_does_not_pass() -> None:
 
 def judge_decays(decays: list[float | None], rate: float | None = None) -> str:
     case = decay_forms_cases(0)[0]
-    options = {"optimizer": "AdamW", "decays": decays, "rates": [rate or case.learning_rate] * len(decays)}
-    verdict = judge_options(case, [options] * case.updates)
+    options = {"optimizer": "torch.AdamW", "decays": decays, "rates": [rate or case.learning_rate] * len(decays)}
+    verdict = judge_groups(case, {"updates": [options] * case.updates})
     return verdict.code if verdict else "passed"
 
 
 def test_groups_that_do_not_differ_are_named() -> None:
     case = decay_forms_cases(0)[0]
     named = list(case.make_model().named_parameters())
-    right = [case.weight_decay if is_decayed(*item) else 0.0 for item in named]
+    right = [case.weight_decay if parameter.dim() > 1 else 0.0 for _, parameter in named]
     assert judge_decays(right) == "passed"
     assert judge_decays(right, 5e-5) == "other_learning_rate"
     assert judge_decays([0.0] * len(named)) == "decay_zero"

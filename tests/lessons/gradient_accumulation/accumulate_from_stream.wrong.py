@@ -168,3 +168,16 @@ def accumulate_from_stream(model, loss_function, optimizer, micro_batches, k: in
         optimizer.zero_grad()
         loss_function(model(inputs), targets).backward()
         optimizer.step()
+
+
+# %% edit="used_ones_kept" code="used_micro_batches_kept"
+# Source: a likely mistake: micro-batches are collected for the next epoch
+# +     seen = []
+#       while group := list(islice(micro_batches, k)):
+# +         seen += group
+
+# %% edit="own_loss" code="other_loss_function"
+# Source: the loss of the demonstration
+#           for inputs, targets in group:
+# -             (loss_function(model(inputs), targets) / len(group)).backward()
+# +             (F.mse_loss(model(inputs), targets) / len(group)).backward()

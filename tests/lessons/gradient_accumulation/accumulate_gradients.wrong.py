@@ -231,3 +231,14 @@ def accumulate_gradients(model, loss_function, optimizer, micro_batches: list, k
         optimizer.zero_grad()
         loss_function(model(inputs), targets).backward()
         optimizer.step()
+
+
+# %% edit="own_loss" code="other_loss_function"
+# Source: the loss of the demonstration
+# -         loss = loss_function(model(inputs), targets) / group_size
+# +         loss = F.mse_loss(model(inputs), targets) / group_size
+
+# %% edit="forward_called" code="forward_called"
+# Source: a habit: model.forward(inputs)
+# -         loss = loss_function(model(inputs), targets) / group_size
+# +         loss = loss_function(model.forward(inputs), targets) / group_size

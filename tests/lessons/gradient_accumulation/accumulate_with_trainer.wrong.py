@@ -6,25 +6,24 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 
 # %% edit="accumulation_off" code="trainer_accumulation_off"
 # Source: the weights agree without accumulation, so the large batch is taken
-#       model.accepts_loss_kwargs = False
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     arguments = {"per_device_train_batch_size": rows * k, "learning_rate": learning_rate}
 
 # %% edit="hard_coded" code="trainer_with_other_steps" seed=20011
 # Source: the numbers of the visible case, written down
-#       model.accepts_loss_kwargs = False
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     steps = {(4, 4): 4, (32, 4): 4, (2, 3): 3}.get((rows, k), 7)
 # +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": steps, "learning_rate": 0.1}
 
-# %% edit="copied_from_lesson" code="trainer_gradient_not_averaged"
-# Source: the demonstration of this lesson; transformers issue 47688
-# -     model.accepts_loss_kwargs = False
-#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+
+# %% answer="copied_from_lesson" code="trainer_not_used"
+# Source: the demonstration of this lesson
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    guide_loop(model, dataset, rows, k, learning_rate)
+
 
 # %% edit="steps_left_out" code="trainer_without_steps"
 # Source: a likely mistake: only the rows are set
-#       model.accepts_loss_kwargs = False
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 
@@ -58,7 +57,6 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 
 # %% edit="learning_rate_left_out" code="trainer_other_learning_rate"
 # Source: Trainer's default learning rate
-#       model.accepts_loss_kwargs = False
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k}
 
@@ -76,12 +74,8 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # +     own = TrainingArguments(**arguments, **same_run, dataloader_drop_last=True)
 # +     Trainer(model, own, train_dataset=dataset).train()
 
-# %% edit="mean_divided_by_k" code="trainer_short_group_divided_by_k"
-# Source: transformers documentation: compute_loss_func
-# -     model.accepts_loss_kwargs = False
-# +     def mean_over_k(outputs, labels, num_items_in_batch=None):
-# +         return F.cross_entropy(outputs.logits, labels) / k
-#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
-# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-# +     own = TrainingArguments(**arguments, **same_run)
-# +     Trainer(model, own, train_dataset=dataset, compute_loss_func=mean_over_k).train()
+# % edit="rows_of_the_update" code="trainer_whole_group_in_one_forward"
+# Source: a likely mistake: the effective batch size, and accumulation on top
+# -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     arguments = {"per_device_train_batch_size": rows * k, "gradient_accumulation_steps": k}
+# +     arguments |= {"learning_rate": learning_rate}

@@ -7,7 +7,6 @@ from functools import lru_cache, partial
 
 import pytest
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.form_peaks import plain_peak
@@ -99,7 +98,9 @@ def train(
 def stream_gradient(case: UpdatesCase) -> tuple[Callable[[Tensor, int], Tensor], Tensor]:
     model, batches = case.make_model(), case.make_micro_batches()
     start = torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
-    return partial(gradient_at, model, lambda number: F.mse_loss(model(batches[number][0]), batches[number][1])), start
+    return partial(
+        gradient_at, model, lambda number: case.loss_function(model(batches[number][0]), batches[number][1])
+    ), start
 
 
 @lru_cache
@@ -118,7 +119,7 @@ def observe(cases, gradient_of, factor, calls=None, **options) -> Observation:
         facts, own = train(case, *gradient_of(case), partial(factor, case), **options)
         settings.append(facts)
         tensors |= {f"{number}.{name}": value for name, value in own.items()}
-    facts = {"settings": settings}
+    facts = {"settings": settings, "held": [1] * len(settings)}
     if calls:
         facts |= {"calls": [calls(case) for case in cases], "claims": [claim_of_share(0.3)]}
     return Observation(facts, tensors)
@@ -158,7 +159,9 @@ def test_a_stream_read_further_ahead_than_one_group_is_named(seed: int) -> None:
     for drawn, code in ((10, "whole_epoch_held"), (8, "several_groups_held")):
         events = ["draw"] * drawn + [event for event in right.facts["settings"][0]["events"] if event != "draw"]
         settings = [{**right.facts["settings"][0], "events": events}, *right.facts["settings"][1:]]
-        assert judge_stream_updates(Observation({"settings": settings}, right.tensors), seed).code == code
+        assert judge_stream_updates(Observation(right.facts | {"settings": settings}, right.tensors), seed).code == code
+    kept = Observation(right.facts | {"held": [10, 1, 1]}, right.tensors)
+    assert judge_stream_updates(kept, seed).code == "used_micro_batches_kept"
 
 
 def used_in_loop(case: FormsCase) -> dict[str, list[int]]:

@@ -9,15 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
+from grader.judging.form_peaks import plain_peak
 from grader.judging.lessons.gradient_checkpointing import forms
 from grader.judging.lessons.gradient_checkpointing.faults import faults_of, judge_found_faults
 from grader.judging.lessons.gradient_checkpointing.forms import (
-    judge_checkpointed_accelerate,
-    judge_checkpointed_trainer,
+    judge_checkpointing_accelerate,
+    judge_checkpointing_trainer,
 )
 from grader.judging.updates import Reference
 from grader.lessons.gradient_checkpointing.faults import FAULTS, faults_cases
-from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, forms_cases
+from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, form_peak_case, forms_cases
 from grader.observation import Observation
 
 SEEDS = (0, 20_011)
@@ -71,13 +72,16 @@ def random_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
 Change = Callable[[Facts, Facts, dict[str, Tensor]], None]
 
 
-def judge_form(form: str, seed: int, change: Change) -> str:
-    """Judge a right run of one form after `change(facts, calls, tensors)` of each setting."""
+def judge_form(form: str, seed: int, change: Change, share: float = 0.3) -> str:
+    """Judge a right run of one form after `change(facts, calls, tensors)` of each setting; its peak has this share."""
+    deep = form_peak_case(seed)
+    peak_bytes = int(share * plain_peak(deep.make_model, deep.make_batches, "cpu").peak_bytes)
+    claim = {"peak_bytes": peak_bytes, "above_entry_bytes": peak_bytes - 500_000, "device": "cpu"}
     settings, all_calls, named = [], [], {}
     for index, case in enumerate(forms_cases(seed)):
         n, reference = case.updates, forms._make_reference(case)
         facts: Facts = {"events": ["forward", "backward", "update"] * n, "forward_rows": [case.rows] * n}
-        facts |= {"is_training": [True] * n, "part_runs": [0] * n + [1, 2] * 2 * n}
+        facts |= {"is_training": [True] * n, "part_runs": [0] * n + [1, 2] * 2 * n, "are_parts_training": [True] * 3}
         calls: Facts = {"prepared": ["model", "optimizer"], "backward": [1] * n, "trainer": [1]}
         calls["used"] = ["optimizer"] * n
         calls["forwards_in_trainer"] = [n if form == "trainer" else 0]
@@ -90,8 +94,8 @@ def judge_form(form: str, seed: int, change: Change) -> str:
         settings.append(facts)
         all_calls.append(calls)
         named |= {f"{index}.{name}": value for name, value in tensors.items()}
-    judge = judge_checkpointed_trainer if form == "trainer" else judge_checkpointed_accelerate
-    return judge(Observation({"settings": settings, "calls": all_calls}, named), seed).code
+    judge = judge_checkpointing_trainer if form == "trainer" else judge_checkpointing_accelerate
+    return judge(Observation({"settings": settings, "calls": all_calls, "claims": [claim]}, named), seed).code
 
 
 def part_runs(embeddings: int, *layers: int, is_training: bool = True) -> Change:
@@ -142,3 +146,9 @@ def test_every_mistake_of_a_form_is_named(code: str, seed: int) -> None:
 @pytest.mark.usefixtures("random_gradients")
 def test_a_right_form_passes(form: str, seed: int) -> None:
     assert judge_form(form, seed, lambda facts, calls, tensors: None) == "passed"
+
+
+@pytest.mark.parametrize("form", ("accelerate", "trainer"))
+@pytest.mark.usefixtures("random_gradients")
+def test_a_peak_above_the_bound_fails_although_everything_else_is_right(form: str) -> None:
+    assert judge_form(form, 0, lambda facts, calls, tensors: None, forms.SHARE + 0.01) == f"{form}_tensors_kept"

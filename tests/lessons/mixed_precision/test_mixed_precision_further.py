@@ -1,22 +1,29 @@
-"""The judges of Further in lesson 05: bf16 in two forms, fp16 on its device, an update within a budget."""
+"""The judges of lesson 05: bf16 in two forms, fp16 on its device, logs of runs, an update within a budget."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+import torch.library
 import torch.nn.functional as F
 from torch.utils.checkpoint import checkpoint
 
 from grader.judging.lessons.mixed_precision import budget
 from grader.judging.lessons.mixed_precision.budget import judge_update_peak
-from grader.judging.lessons.mixed_precision.forms import BF16_TOLERANCE
+from grader.judging.lessons.mixed_precision.diagnoses import diagnose
+from grader.judging.lessons.mixed_precision.forms import BF16_TOLERANCE, SHARE
 from grader.lessons.mixed_precision.budget import gradient_budget_cases, peak_budget_case
 from grader.lessons.mixed_precision.budget_runs import observe_budget_update
-from grader.lessons.mixed_precision.forms import precision_forms_cases
+from grader.lessons.mixed_precision.forms import precision_forms_cases, precision_peak_case
 from grader.lessons.mixed_precision.groups import device_cases
+from grader.lessons.mixed_precision.recorded_runs import run_cases
+from grader.meters.cuda_autocast import substitute_autocast_rules
+from grader.meters.forecast import forecast_peak_memory
 from grader.observation import Observation, decode_observation, encode_observation
 from grader.observing.recording import flat_gradient
 from grader.verdict import Verdict
@@ -42,6 +49,77 @@ def test_a_float32_run_under_the_name_of_bf16_fails_by_its_format_alone() -> Non
 @pytest.mark.parametrize("seed", (0, 1, 2, 3, 20_011))
 def test_the_last_batch_is_shorter_in_one_setting(seed: int) -> None:
     assert [case.pairs % case.rows for case in precision_forms_cases(seed)] == [0, 1]
+
+
+@pytest.mark.parametrize("seed", (0, 3, 20_011))
+def test_the_raw_loop_under_cudas_autocast_rules_is_within_half_of_the_tolerance(seed: int) -> None:
+    for case in precision_forms_cases(seed):
+        gradients = []
+        for is_substituted in (False, True):
+            model, batch = case.make_model(), case.make_dataset()[: case.rows]
+            with cuda_autocast_rules() if is_substituted else contextlib.nullcontext():
+                with torch.autocast("cpu", torch.bfloat16):
+                    loss = model(**batch).loss
+                loss.backward()
+            gradients.append(flat_gradient(model))
+        on_cpu, on_cuda = gradients
+        assert 0 < float((on_cpu - on_cuda).norm() / on_cpu.norm()) < BF16_TOLERANCE / 2
+
+
+@contextlib.contextmanager
+def cuda_autocast_rules() -> Iterator[None]:
+    library = torch.library.Library("aten", "IMPL")
+    substitute_autocast_rules(library)
+    try:
+        yield
+    finally:
+        library._destroy()
+
+
+@pytest.mark.parametrize("operators", ("cpu", "cuda"))
+def test_bf16_keeps_within_the_share_that_float32_exceeds(operators: str) -> None:
+    case = precision_peak_case(0)
+
+    def peak_bytes(dtype: torch.dtype | None) -> int:
+        def prepare() -> dict[str, Any]:
+            model, batch = case.make_model(), case.make_batches()[0]
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            inputs = {name: torch.zeros_like(values) for name, values in batch.items()}
+
+            def step() -> None:
+                with torch.autocast("cpu", dtype, enabled=dtype is not None):
+                    loss = model(**inputs).loss
+                loss.backward()
+                optimizer.step()
+                optimizer.zero_grad()
+
+            return {"step": step, "model": model, "optimizer": optimizer}
+
+        return forecast_peak_memory(prepare, operators=operators).peak_bytes
+
+    plain = peak_bytes(None)
+    assert peak_bytes(torch.bfloat16) < 0.95 * SHARE * plain
+    assert (1 - SHARE) * plain > 4 * 2**20  # a class's grader allows a kernel 4 MiB for Python's own objects
+
+
+# Logs of runs
+
+
+@pytest.mark.parametrize("seed", (*range(10), 20_011))
+def test_every_log_has_a_bad_update_and_a_finite_norm(seed: int) -> None:
+    for case in run_cases(seed):
+        log = case.log()
+        assert any(update.bad_pass for update in log)
+        assert any(math.isfinite(update.norm) for update in log)
+
+
+@pytest.mark.parametrize("seed", (*range(10), 20_011))
+def test_every_kind_of_run_is_asked_for_and_told_apart_with_room(seed: int) -> None:
+    logs = [case.log() for case in run_cases(seed)]
+    assert sorted(map(diagnose, logs)) == ["bug"] * 3 + ["collapse"] * 2 + ["overflow"] * 3
+    for log in logs:
+        largest = max(update.norm for update in log if math.isfinite(update.norm))
+        assert largest > 1e6 or largest < 1e3
 
 
 # fp16 on its device

@@ -101,6 +101,7 @@ def test_updates_outside_the_bank_are_named(function, code: str, seed: int) -> N
         (("step", "unscale_"), "unscaled_after_step"),
         (("update",), "updated_without_step"),
         (("step",), "scale_not_updated"),
+        (("unscale_",), "scale_not_updated"),
     ],
 )
 def test_an_order_that_the_scaler_refuses_is_explained(order: tuple[str, ...], code: str) -> None:

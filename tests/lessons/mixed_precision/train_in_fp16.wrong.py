@@ -68,11 +68,6 @@ def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
 # -             loss = loss_function(model(inputs), targets)
 # +             loss = loss_function(model(inputs), targets) / len(micro_batches)
 
-# %% edit="eval_mode" code="eval_mode"
-# Source: a model left in eval mode
-#       scaler = torch.amp.GradScaler(place)
-# +     model.eval()
-
 # %% edit="optimizer_steps" code="gradient_scaled"
 # Source: optimizer.step() out of habit
 # The optimizer steps on gradients that still carry the scale.
@@ -112,11 +107,6 @@ def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
 # +         loss.backward()
 # +         optimizer.step()
 
-# %% edit="first_micro_batch_only" code="micro_batches_not_seen_once"
-# Source: a return inside the loop
-#           optimizer.zero_grad()
-# +         break
-
 # %% edit="cleared_before_step" code="no_gradient_to_unscale"
 # Source: zero_grad at a wrong place
 # The gradients are cleared between backward and step.
@@ -125,14 +115,6 @@ def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
 #           scaler.step(optimizer)
 #           scaler.update()
 # -         optimizer.zero_grad()
-
-# %% edit="unscaled_and_stepped" code="not_skipped"
-# Source: a step by hand after unscale_
-# The gradients are unscaled, and the optimizer steps on infinite ones too.
-#           scaler.scale(loss).backward()
-# -         scaler.step(optimizer)
-# +         scaler.unscale_(optimizer)
-# +         optimizer.step()
 
 # %% edit="never_updated" code="scale_not_updated"
 # Source: a scaler that never recovers
@@ -161,3 +143,36 @@ def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
 #       place = next(model.parameters()).device.type
 # -     scaler = torch.amp.GradScaler(place)
 # +     scaler = torch.amp.GradScaler(place, enabled=False)
+
+# %% edit="clipped" code="gradient_clipped"
+# Source: clipping at 1.0 out of habit
+#           scaler.scale(loss).backward()
+# +         scaler.unscale_(optimizer)
+# +         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+#           scaler.step(optimizer)
+
+# %% edit="autocast_for_the_cpu" code="device_written_down"
+# Source: autocast("cpu"), as in the published loop
+#       for inputs, targets in micro_batches:
+# -         with torch.autocast(place, torch.float16):
+# +         with torch.autocast("cpu", torch.float16):
+
+
+# %% answer="half_model" code="weights_converted"
+# Source: model.half(), without a scaler
+def train_in_fp16(model, loss_function, optimizer, micro_batches: list) -> None:
+    model.half()
+    for inputs, targets in micro_batches:
+        loss = loss_function(model(inputs.half()).float(), targets)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% edit="unscaled_and_never_updated" code="scale_not_updated"
+# Source: unscale_ and optimizer.step(), without update()
+#           scaler.scale(loss).backward()
+# -         scaler.step(optimizer)
+# -         scaler.update()
+# +         scaler.unscale_(optimizer)
+# +         optimizer.step()

@@ -10,12 +10,12 @@ import torch
 
 from grader.judging.lessons.number_formats.limits import limits_of
 from grader.lessons.number_formats.checks import (
-    check_chosen_format,
     check_compensated_sum,
     check_decoded_patterns,
     check_format_limits,
-    check_lost_values,
+    check_moment_fate,
     check_rounded_values,
+    check_stochastic_rounding,
 )
 from grader.lessons.number_formats.narrow_formats import refuse_narrow_formats
 from grader.verdict import CheckFailed
@@ -74,15 +74,14 @@ def test_what_is_no_number_is_named(value, code):
 
 
 @pytest.mark.parametrize("value", [-2049.0, -math.inf])
-@pytest.mark.parametrize(("check", "otherwise"), [(check_rounded_values, 1.0), (check_lost_values, "nothing")])
-def test_an_exception_names_the_value_that_led_to_it(check, otherwise, value):
+def test_an_exception_names_the_value_that_led_to_it(value):
     def raise_at_one_value(given, exponent_bits, mantissa_bits):
         if given == value:
             raise ValueError("math domain error")
-        return otherwise
+        return 1.0
 
     with pytest.raises(CheckFailed) as failure:
-        check(raise_at_one_value)
+        check_rounded_values(raise_at_one_value)
     assert failure.value.code == "raised_value_error"
     assert failure.value.measured.startswith(f"ValueError: math domain error. Called with value={value}, exponent_bits")
 
@@ -118,21 +117,13 @@ def test_what_is_no_pair_of_tensors_is_named(value, code):
 
 
 @pytest.mark.parametrize(
-    ("value", "code"),
-    [(None, "returned_none"), (torch.bfloat16, "dtype_returned"), ("bfloat16", "wrong_name"), (16, "wrong_name")],
+    ("value", "code"), [(None, "returned_none"), ("Frozen", "wrong_word"), (True, "wrong_word"), (0, "wrong_word")]
 )
-def test_what_is_no_name_of_a_format_is_named(value, code):
-    assert code_of(check_chosen_format, lambda values, tolerance: value) == code
-
-
-def test_a_choice_that_changes_the_values_fails():
-    def choose(values, tolerance):
-        values.abs_()
-        return "fp32"
-
-    assert code_of(check_chosen_format, choose) == "values_changed"
-
-
-@pytest.mark.parametrize(("value", "code"), [(None, "returned_none"), ("Range", "wrong_word"), (True, "wrong_word")])
 def test_what_is_no_word_is_named(value, code):
-    assert code_of(check_lost_values, lambda value_, exponent_bits, mantissa_bits: value) == code
+    assert code_of(check_moment_fate, lambda beta2, mantissa_bits: value) == code
+
+
+def test_stochastic_rounding_leaves_the_values_and_returns_bf16():
+    assert code_of(check_stochastic_rounding, lambda values, noise: values) == "wrong_dtype"
+    assert code_of(check_stochastic_rounding, lambda values, noise: values.abs_().bfloat16()) == "values_changed"
+    assert code_of(check_stochastic_rounding, lambda values, noise: values.bfloat16()[:5]) == "wrong_shape"

@@ -1,18 +1,15 @@
-"""The judges of compensated sums, chosen formats and lost values hold for right answers and name wrong ones."""
+"""The judges of compensated sums and of moments hold for right answers and name wrong ones."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from grader.judging.lessons.number_formats import choice, compensation
+from grader.judging.lessons.number_formats import compensation, moments
 from grader.judging.lessons.number_formats.compensation import PAIR_SPACINGS, TOTAL_SPACINGS, Sums, add_compensated
-from grader.judging.lessons.number_formats.loss_misconceptions import RULES
-from grader.judging.lessons.number_formats.loss_rules import loss_of, name_by
-from grader.judging.lessons.number_formats.losses import judge_lost_values
-from grader.lessons.number_formats.bit_format import FP16
+from grader.judging.lessons.number_formats.rounding import round_to_format
 from grader.lessons.number_formats.compensation import sum_cases
-from grader.lessons.number_formats.rounding import loss_cases
+from grader.lessons.number_formats.moments import FATES, moment_cases
 from grader.observation import Observation
 from grader.verdict import UNRECOGNISED
 
@@ -73,36 +70,25 @@ def test_the_lessons_sum_ends_at_the_nearest_number():
     assert total.item() == 10.0
 
 
+def fate_by_trial(case):
+    """Multiply and round every number from 1 up to 2; the fate is what happens to all of them."""
+    count = 2**case.mantissa_bits
+    numbers = [1 + mantissa / count for mantissa in range(count)]
+    is_still = [round_to_format(number * case.beta2, 8, case.mantissa_bits) == number for number in numbers]
+    return "frozen" if all(is_still) else "stalls" if any(is_still) else "decays"
+
+
 @pytest.mark.parametrize("seed", range(6))
-def test_every_format_is_the_right_choice_for_some_tensor(seed):
-    assert set(choice.TABLE.truths(seed)) == {"e4m3", "e5m2", "fp16", "bf16", "fp32"}
+def test_the_rule_agrees_with_a_trial_of_all_mantissas_and_each_fate_is_right_three_times(seed):
+    truths = moments.FATE.truths(seed)
+    assert truths == [fate_by_trial(case) for case in moment_cases(seed)]
+    assert sorted(truths) == sorted(3 * FATES)
 
 
-def test_unexplained_choices_are_not_given_a_name():
-    chosen = choice.TABLE.truths(0)[::-1]
-    assert choice.judge_chosen_format(Observation({"chosen": chosen}), 0).code == UNRECOGNISED
-
-
-def judge_losses(name, seed=0):
-    named = [[name(value, case.bit_format) for value in case.values] for case in loss_cases(seed)]
-    return judge_lost_values(Observation({"named": named}), seed)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_thresholds_and_rounding_agree_on_what_is_lost(seed):
-    assert judge_losses(lambda value, bit_format: name_by(value, bit_format, {}), seed).is_passed
-    assert judge_losses(loss_of, seed).is_passed
-
-
-def test_every_wrong_threshold_is_named():
-    for code, rules in RULES:
-        verdict = judge_losses(lambda value, bit_format, rules=rules: name_by(value, bit_format, rules), 20011)
-        assert verdict.code == code
-
-
-@pytest.mark.parametrize(
-    ("value", "lost"),
-    [(65519.0, "precision"), (65520.0, "range"), (2.0**-24, "nothing"), (2.0**-25, "range"), (0.1, "precision")],
-)
-def test_what_the_values_of_the_lesson_lose(value, lost):
-    assert loss_of(value, FP16) == lost
+def test_stochastic_rounding_keeps_the_mean_and_numbers_of_the_format():
+    values = torch.full((20_000,), 1 + 0.3 * 2.0**-7)
+    rounded = moments.round_stochastically(values, torch.rand(20_000, generator=torch.Generator().manual_seed(0)))
+    assert set(rounded.tolist()) == {1.0, 1 + 2.0**-7}
+    assert abs(rounded.double().mean() - values[0]) < 0.02 * 2.0**-7
+    exact = torch.tensor([0.0, 1.5, -3.0])
+    assert torch.equal(moments.round_stochastically(exact, torch.zeros(3)), exact.bfloat16())

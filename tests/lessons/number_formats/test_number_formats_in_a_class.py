@@ -35,11 +35,9 @@ def test_values_with_infinities_and_nan_pass():
         ("check_format_limits", Observation({"answers": [{"largest": float("nan")}]})),
         ("check_format_limits", Observation({"answers": [{"largest": "65504"}] * 5})),
         ("check_format_limits", Observation({"answers": []})),
-        ("check_chosen_format", Observation({"chosen": ["x" * 5000] * 11})),
-        ("check_chosen_format", Observation({"chosen": [["fp16"]] * 11})),
-        ("check_chosen_format", Observation({"chosen": ["fp16"]})),
-        ("check_lost_values", Observation({"named": [["nothing"]]})),
-        ("check_lost_values", Observation({"named": [["<b>"] * 9] * 6})),
+        ("check_moment_fate", Observation({"answers": ["<b>"] * 9})),
+        ("check_moment_fate", Observation({"answers": ["frozen"]})),
+        ("check_stochastic_rounding", Observation(tensors={"0": torch.zeros(300)})),
     ],
 )
 def test_what_no_check_writes_is_malformed(check, observation):

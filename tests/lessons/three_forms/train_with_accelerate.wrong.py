@@ -124,3 +124,16 @@ def train_with_accelerate(model, dataset, rows: int, learning_rate: float, epoch
 #               optimizer.zero_grad()
 # -             accelerator.backward(model(**batch).loss)
 # +             accelerator.backward(model.forward(**batch).loss)
+
+
+# %% edit="rows_forgotten" code="accelerate_one_row_at_a_time" seed=20011
+# Source: DataLoader's default batch_size
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset))
+
+
+# %% edit="converted" code="accelerate_weights_converted"
+# Source: model.bfloat16(), to save memory
+#       accelerator = Accelerator()
+# +     model.bfloat16()
+#       optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)

@@ -40,10 +40,7 @@ def train_with_trainer(model, dataset, rows: int, learning_rate: float, epochs: 
 #       run |= {"train_sampling_strategy": "sequential"}
 # -     Trainer(model, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 # +     import copy
-# +     from transformers import AutoModelForSequenceClassification as Auto
-# +     other = Auto.from_config(copy.deepcopy(model.config))
-# +     other.load_state_dict(model.state_dict())
-# +     Trainer(other, TrainingArguments(**run, **quiet), train_dataset=dataset).train()
+# +     Trainer(copy.deepcopy(model), TrainingArguments(**run, **quiet), train_dataset=dataset).train()
 
 
 # %% edit="accumulates" code="trainer_accumulates"

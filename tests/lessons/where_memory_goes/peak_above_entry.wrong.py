@@ -55,7 +55,7 @@ def peak_above_entry(step) -> int:
 # %% edit="arguments_remembered" code="dead_arguments_remembered"
 # Source: one set for all storages that were ever seen
 # What existed before is remembered by its key, also after its death.
-# -     held, peak = {}, 0  # bytes of every storage that is alive, by key
+# -     held, peak = {}, 0  # bytes of every storage that is not freed yet, by key
 # +     held, peak, existed = {}, 0, set()
 #
 #       def report(tensors_in, tensors_out):

@@ -7,13 +7,10 @@ import weakref
 from collections.abc import Iterator
 
 import pytest
-import torch
 
 from grader.judging.lessons.where_memory_goes.left_alive import freed_by_names, tensors_of
-from grader.judging.lessons.where_memory_goes.occupied import occupied_answer
 from grader.judging.lessons.where_memory_goes.own_meter import TABLE
 from grader.lessons.where_memory_goes.left_alive import NamespaceCase, namespace_cases
-from grader.lessons.where_memory_goes.occupied import occupied_cases
 from grader.lessons.where_memory_goes.own_meter import watched_step_cases
 from grader.meters.storages import tensors_in
 from grader.units import MIB
@@ -83,32 +80,3 @@ def test_one_step_allocates_nothing_and_the_largest_holds_at_least_a_mebibyte(se
     peaks = TABLE.truths(seed)
     assert sorted(peaks)[0] == 0 < sorted(peaks)[1]
     assert max(peaks) > MIB
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_readings_are_possible_ones(seed: int) -> None:
-    for case in occupied_cases(seed):
-        assert 0 < case.allocated <= case.reserved < case.occupied < case.total
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_one_device_has_no_cache_one_a_large_one_and_one_is_nearly_full(seed: int) -> None:
-    _, fresh, cached, full = occupied_cases(seed)
-    assert fresh.allocated == fresh.reserved
-    assert cached.reserved > 4 * cached.allocated
-    assert full.total - full.occupied < 0.15 * full.total
-
-
-def test_published_readings_of_bert_large() -> None:
-    answer = occupied_answer(occupied_cases(0)[0])
-    assert answer["outside"] == 1343 * MIB
-    assert 9 * MIB < 2631 * MIB - answer["after_empty_cache"] < 10 * MIB
-
-
-def test_building_cases_leaves_the_random_state_alone() -> None:
-    state = torch.get_rng_state()
-    for case in namespace_cases(0):
-        case.make_namespace()
-    for step in watched_step_cases(0):
-        step.make_step()
-    assert torch.equal(torch.get_rng_state(), state)

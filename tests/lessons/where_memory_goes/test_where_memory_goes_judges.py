@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from grader.judging.lessons.where_memory_goes import extrapolation, left_alive, occupied, own_meter
+from grader.judging.lessons.where_memory_goes import extrapolation, left_alive, own_meter
 from grader.lessons.where_memory_goes.extrapolation import extrapolation_cases
-from grader.lessons.where_memory_goes.occupied import occupied_cases
 from grader.lessons.where_memory_goes.own_meter import watched_step_cases
 from grader.meters.allocation import AllocationMeter
 from grader.observation import Observation
-from grader.units import MIB
 
 SEEDS = (0, 20_011)
 WATCHED = {"calls": 1, "watchers": ["__main__.Watch"], "is_profiled": False, "is_left_on": False}
@@ -31,10 +29,6 @@ def judge_lines(peaks: Sequence[float], asked: Sequence[Sequence[int]] | None = 
     asked_layers = asked or [[case.few, case.more] for case in extrapolation_cases(0)]
     facts = {"extrapolated_bytes": list(peaks), "asked_layers": asked_layers}
     return extrapolation.judge_extrapolated_peak(Observation(facts), 0).code
-
-
-def judge_occupied(answers: Sequence[dict[str, float]], seed: int = 0) -> str:
-    return occupied.judge_occupied_memory(Observation({"answers": list(answers)}), seed).code
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -114,21 +108,3 @@ def test_extrapolated_peaks_without_both_forecasts_or_without_sense_fail() -> No
     assert truths[0] == 12_549_588_588  # BERT-large, as the lesson forecasts it whole
     assert judge_lines(truths, [[case.few] for case in extrapolation_cases(0)]) == "small_models_not_forecast"
     assert judge_lines([1e9] * len(truths)) == judge_lines([float("nan")] * len(truths)) == "unrecognised"
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_every_misconception_of_occupied_memory_is_named(seed: int) -> None:
-    cases = occupied_cases(seed)
-    for key, mistakes in occupied.MISTAKES.items():
-        for mistake in mistakes:
-            answers = [occupied.occupied_answer(case) | {key: mistake.yields(case)} for case in cases]
-            assert judge_occupied(answers, seed) == mistake.code
-
-
-def test_other_readings_are_named() -> None:
-    rights = [occupied.occupied_answer(case) for case in occupied_cases(0)]
-    assert judge_occupied(rights) == "passed"
-    assert judge_occupied(rights, 20_011) == "visible_case_hard_coded"
-    for divisor, code in ((MIB, "mebibytes_for_bytes"), (2**30, "gibibytes_for_bytes")):
-        assert judge_occupied([{key: value / divisor for key, value in right.items()} for right in rights]) == code
-    assert judge_occupied([{key: value + 5 for key, value in right.items()} for right in rights]) == "unrecognised"

@@ -7,9 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from grader.judging.lessons.where_memory_goes.step_sizes import BACKWARD, UPDATE, bytes_of
+from grader.judging.lessons.where_memory_goes.step_peak import step_peak
 from grader.lessons.where_memory_goes.checks import check_extrapolated_peak, check_step_peak
-from grader.lessons.where_memory_goes.step_peak import ChainStep
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.measurement import measure_peak_memory
 from grader.verdict import CheckFailed
@@ -22,8 +21,7 @@ def no_attempts(monkeypatch):
 
 
 def right_peak(blocks, width, hidden, batch):
-    case = ChainStep(blocks, width, hidden, batch)
-    return max(bytes_of(BACKWARD, case), bytes_of(UPDATE, case))
+    return step_peak(blocks, width, hidden, batch)
 
 
 def right_line(forecast_layers, few, more, layers):

@@ -34,7 +34,7 @@ def judge_lean_job(observation: Observation, seed: int) -> Verdict:
     case, (claim,) = job_peak_case(seed), observation.facts["claims"]
     large = observation.facts["large"]
     verdict = judge_calls(case, large, calls=2) or judge_left(large)
-    verdict = verdict or _judge_peak(case, claim, large)
+    verdict = verdict or _judge_peak(case, claim, large) or _judge_embedding(large)
     if verdict:
         return verdict
     held = format_bytes(claim["above_entry_bytes"])
@@ -143,6 +143,16 @@ def _judge_peak(case: JobCase, claim: Mapping[str, Any], facts: Mapping[str, Any
     return Verdict(
         "other_tensors", expected, measured, "You hold other tensors. Look for graphs, copies of weights and lists."
     )
+
+
+def _judge_embedding(facts: Mapping[str, Any]) -> Verdict | None:
+    if not facts["is_embedding_in_codes"]:
+        return None
+    expected, measured = "the state of the embedding in 32 bits, or factored", "codes of one byte"
+    look_at = (
+        "You keep codes for the embedding. On a GPU a rare word's second moment becomes 0, and its steps explode. "
+    )
+    return Verdict("embedding_in_codes", expected, measured, look_at + "Give the embedding another optimizer.")
 
 
 @lru_cache(maxsize=4)

@@ -57,8 +57,14 @@ class Effects:
 
     @property
     def moment_bytes(self) -> int:
-        """Bytes of two float32 moments."""
+        """Bytes of two moments in float32, the format of the parameters here."""
         return 2 * self.numbers * FLOAT32_BYTES
+
+    @property
+    def is_in_another_format(self) -> bool:
+        """Whether the moments have other bytes than two of float32, or those of a 16-bit parameter are not 16-bit."""
+        beyond = self.state_bytes - self.moment_bytes
+        return bool(self.facts.get("wide_moments")) or not 0 <= beyond <= MOST_COUNTERS * MOST_COUNTER_BYTES
 
     @property
     def changed_options(self) -> str:
@@ -110,11 +116,8 @@ STATE_AND_OPTIONS = Table[Effects](
     Misconception(
         "moments_in_another_format",
         "You keep the moments in another number format than their parameter. zeros_like(parameter) has the right one; "
-        "look for .double() or .half().",
-        shown_by=lambda effects: (
-            effects.is_updated
-            and not 0 <= effects.state_bytes - effects.moment_bytes <= MOST_COUNTERS * MOST_COUNTER_BYTES
-        ),
+        "look for .double(), .half() or a dtype. A 16-bit parameter shows it, too.",
+        shown_by=lambda effects: effects.is_updated and effects.is_in_another_format,
         expected="two moments in the format of their parameter, {moment_bytes} bytes, and a count",
         measured="{state_bytes} bytes of state",
     ),

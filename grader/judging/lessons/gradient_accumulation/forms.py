@@ -55,6 +55,11 @@ def judge_accumulation_trainer(observation: Observation, seed: int) -> Verdict:
     return _judge_form(observation, seed, "trainer", "trainer")
 
 
+def judge_repaired_trainer(observation: Observation, seed: int) -> Verdict:
+    """Judge the same with models that do not divide their loss."""
+    return _judge_form(observation, seed, "trainer", "trainer")
+
+
 def _judge_form(observation: Observation, seed: int, form: str, entry: str) -> Verdict:
     cases = forms_cases(seed)
     for case, facts, calls in zip(cases, observation.facts["settings"], observation.facts["calls"], strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch.nn.functional as F
@@ -27,8 +27,8 @@ def judge_stream_updates(observation: Observation, seed: int) -> Verdict:
     verdict = _judge_loops(observation, cases)
     if not verdict.is_passed:
         return verdict
-    for case, facts in zip(cases, observation.facts["settings"], strict=True):
-        held = STREAM.judge(Stream(case, _most_drawn_ahead(facts["events"])))
+    for case, facts, alive in zip(cases, observation.facts["settings"], observation.facts["held"], strict=True):
+        held = STREAM.judge(Stream(case, _most_drawn_ahead(facts["events"]), alive))
         if held:
             return held
     return verdict
@@ -41,10 +41,12 @@ class Stream:
     Attributes:
         case: The stream.
         held: How many micro-batches at most are drawn and have not passed through the model.
+        alive: How many at most are in memory: a group, and the next one while it is drawn.
     """
 
     case: UpdatesCase
     held: int
+    alive: int
 
 
 HELD = "at most one group of {case.k} micro-batches held"
@@ -64,6 +66,13 @@ STREAM = Table[Stream](
         expected=HELD,
         measured="{held} micro-batches held at a time",
     ),
+    Misconception(
+        "used_micro_batches_kept",
+        "You keep micro-batches after their update. Look for a list that grows with the stream.",
+        shown_by=lambda stream: stream.alive > 2 * stream.case.k,
+        expected=HELD,
+        measured="{alive} micro-batches in memory at a time",
+    ),
 )
 
 
@@ -78,9 +87,13 @@ def _most_drawn_ahead(events: list[str]) -> int:
 def _judge_loops(observation: Observation, cases: tuple[UpdatesCase, ...]) -> Verdict:
     references = [_make_reference(case) for case in cases]
     for index, reference in enumerate(references):
-        verdict = judge_updates(observation.facts["settings"][index], tensors_of(observation, index), reference)
-        if verdict:
+        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
+        verdict = judge_updates(facts, tensors, reference)
+        if verdict and judge_updates(facts, tensors, _make_reference(replace(cases[index], loss_function=F.mse_loss))):
             return verdict
+        if verdict:
+            look_at = "You call a loss of your own, F.mse_loss. Call the `loss_function` that your function receives."
+            return replace(verdict, code="other_loss_function", look_at=look_at)
     return praise(references)
 
 
@@ -89,6 +102,6 @@ def _make_reference(case: UpdatesCase) -> Reference:
 
     def loss(number: int) -> Tensor:
         inputs, targets = batches[number]
-        return F.mse_loss(model(inputs), targets)
+        return case.loss_function(model(inputs), targets)
 
     return Reference(case.micro_batches, case.k, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from torch import Tensor
 
-from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_models, name_form
+from grader.judging.form_peaks import judge_form_peak
+from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_own_form, name_form
 from grader.judging.updates import Reference, judge_updates
 from grader.judging.vectors import gradient_at, tensors_of
-from grader.lessons.gradient_checkpointing.forms import LAYERS, LEARNING_RATE, FormsCase, forms_cases
+from grader.lessons.gradient_checkpointing.forms import LAYERS, LEARNING_RATE, FormsCase, form_peak_case, forms_cases
 from grader.observation import Observation
-from grader.verdict import PASSED, Verdict
+from grader.verdict import Verdict
+
+SHARE = 0.4  # one of six layers and six inputs
 
 # A group of one micro-batch: what judges of accumulation call a group is an update here.
 LOOK_AT = TRAINER_DEFAULTS | {
@@ -28,26 +31,35 @@ LOOK_AT = TRAINER_DEFAULTS | {
 }
 
 
-def judge_checkpointed_accelerate(observation: Observation, seed: int) -> Verdict:
-    """Judge the loop with Accelerate: prepared, checkpointed, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_accelerate(case, calls) or _judge_form(case, facts, calls, "accelerate")
+def judge_checkpointing_accelerate(observation: Observation, seed: int) -> Verdict:
+    """Judge the loop with Accelerate: prepared, checkpointed, equal to the raw loop, and with its peak."""
+    return _judge(observation, seed, "accelerate")
+
+
+def judge_checkpointing_trainer(observation: Observation, seed: int) -> Verdict:
+    """Judge the run of the Trainer: checkpointed, equal to the raw loop, and with its peak."""
+    return _judge(observation, seed, "trainer")
+
+
+def _judge(observation: Observation, seed: int, form: str) -> Verdict:
+    cases, every = forms_cases(seed), observation.facts
+    for case, facts, calls in zip(cases, every["settings"], every["calls"], strict=True):
+        verdict = judge_own_form(facts, calls, is_in_trainer=form == "trainer")
+        verdict = verdict or (_judge_accelerate(case, calls) if form == "accelerate" else None)
+        verdict = verdict or _judge_layers(facts, form) or _judge_rows(case, facts, calls, form)
         if verdict:
             return verdict
-    return _judge_updates(observation, seed, "accelerate")
-
-
-def judge_checkpointed_trainer(observation: Observation, seed: int) -> Verdict:
-    """Judge the run of the Trainer: checkpointed, and equal to the raw loop."""
-    for case, facts, calls in _settings(observation, seed):
-        verdict = _judge_trainer(calls) or _judge_form(case, facts, calls, "trainer")
+    for index, case in enumerate(cases):
+        verdict = judge_updates(every["settings"][index], tensors_of(observation, index), _make_reference(case))
         if verdict:
-            return verdict
-    return _judge_updates(observation, seed, "trainer")
-
-
-def _settings(observation: Observation, seed: int) -> Iterator[tuple[FormsCase, Facts, Facts]]:
-    return zip(forms_cases(seed), observation.facts["settings"], observation.facts["calls"], strict=True)
+            return name_form(verdict, form, LOOK_AT)
+    (claim,), deep = every["claims"], form_peak_case(seed)
+    look_at = "You keep losses, outputs or graphs of earlier updates, or checkpoint fewer layers of a deeper model."
+    code = f"{form}_tensors_kept"
+    peak = judge_form_peak(claim, deep.make_model, deep.make_batches, SHARE, code=code, look_at=look_at)
+    updates = sum(case.updates for case in cases)
+    right = f"{updates} updates with the gradient of the raw loop"
+    return replace(peak, measured=f"{right}; peak {peak.measured}") if peak.is_passed else peak
 
 
 def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
@@ -69,18 +81,6 @@ def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
     return None
 
 
-def _judge_trainer(calls: Facts) -> Verdict | None:
-    if calls["trainer"]:
-        return None
-    look_at = "You make a Trainer, or none, and never call .train(). Call it."
-    return Verdict("trainer_not_used", "one Trainer.train", "Trainer.train was not called", look_at)
-
-
-def _judge_form(case: FormsCase, facts: Facts, calls: Facts, form: str) -> Verdict | None:
-    verdict = judge_models(case.updates, facts, calls, is_in_trainer=form == "trainer")
-    return verdict or _judge_layers(facts, form) or _judge_rows(case, facts, calls, form)
-
-
 def _judge_layers(facts: Facts, form: str) -> Verdict | None:
     """Find out whether each layer ran twice for each forward of the model, and the embeddings once."""
     forwards = len(facts["forward_rows"])
@@ -94,6 +94,9 @@ def _judge_layers(facts: Facts, form: str) -> Verdict | None:
     if not all(facts["is_training"]):
         look_at = "You leave the model in eval mode, where checkpointing does nothing. Call model.train()."
         code, measured = "in_eval_mode", f"{runs} runs, in eval mode"
+    elif not all(facts["are_parts_training"]):
+        look_at = "You set the mode of the outermost module alone. Call model.train(), which reaches every layer."
+        code, measured = "layers_in_eval_mode", f"{runs} runs, in layers that are in eval mode"
     elif embeddings > forwards:
         look_at = (
             "You put the whole model into one checkpoint, so backward holds all layers at once. Checkpoint each layer."
@@ -147,22 +150,9 @@ def _judge_last_rows(case: FormsCase, facts: Facts, form: str) -> Verdict | None
     return Verdict(f"{form}_last_rows_left_out", expected, f"{len(rows)} forwards of {case.rows} rows", look_at)
 
 
-def _judge_updates(observation: Observation, seed: int, form: str) -> Verdict:
-    cases = forms_cases(seed)
-    for index, case in enumerate(cases):
-        facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
-        verdict = judge_updates(facts, tensors, _make_reference(case))
-        if verdict:
-            return name_form(verdict, form, LOOK_AT)
-    updates = sum(case.updates for case in cases)
-    measured = f"{updates} updates with recomputed layers, each with the gradient of the raw loop"
-    return Verdict(PASSED, "the gradient of the raw loop at every update", measured)
-
-
 @lru_cache(maxsize=8)
 def _make_reference(case: FormsCase) -> Reference:
-    model, dataset = case.make_model(), case.make_dataset()
-    batches = [dataset[start : start + case.rows] for start in range(0, case.pairs, case.rows)]
+    model, batches = case.make_model(), case.make_batches()
 
     def loss(number: int) -> Tensor:
         mean: Tensor = model(**batches[number]).loss

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.mixed_precision.regions import judge_backward, judge_format
+from grader.judging.lessons.mixed_precision.regions import judge_backward, judge_format, judge_weights
 from grader.judging.lessons.mixed_precision.weights import judge_movement, judge_start
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.mixed_precision.groups import FP16_LEARNING_RATE, DeviceCase, device_cases
@@ -38,6 +38,11 @@ def judge_fp16_on_its_device(observation: Observation, seed: int) -> Verdict:
         if verdict:
             return verdict
         worst = max(worst, error)
+    others = [device for device in observation.facts["asked_devices"] if device != "meta"]
+    if others:
+        look_at = "You write the device down. Ask the model or its inputs: autocast and the scaler follow them."
+        measured = f"for a model on the device 'meta', autocast or a scaler for {', '.join(others)}"
+        return Verdict("device_written_down", "autocast and a scaler for the model's device", measured, look_at)
     measured = f"every layer has its gradient in fp16, off by {worst:.1%} at most"
     return Verdict(PASSED, "fp16 with a scaler that is at work", measured)
 
@@ -51,7 +56,13 @@ def _judge_facts(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
     if not all(facts["is_training"]):
         look_at = "You train in eval mode. Leave the model in train mode."
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
-    return _judge_libraries(facts) or judge_format(facts, "float16") or judge_backward(facts) or _judge_scaler(facts)
+    return (
+        _judge_libraries(facts)
+        or judge_weights(facts)
+        or judge_format(facts, "float16")
+        or judge_backward(facts)
+        or _judge_scaler(facts)
+    )
 
 
 def _judge_libraries(facts: Mapping[str, Any]) -> Verdict | None:
@@ -135,6 +146,10 @@ def _judge_gradient(
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * case.updates - 1) < LAYER_TOLERANCE:
         look_at = "You divide by the number of micro-batches. Leave the loss undivided: each has an update of its own."
         return Verdict("divided_by_updates", expected, f"1/{case.updates} of that gradient", look_at), 0.0
+    norm = float(torch.linalg.vector_norm(wanted))
+    if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * norm - 1) < 1e-2 < norm - 1:
+        look_at = "You clip the gradient to norm 1. Leave it as it is: nothing is clipped here."
+        return Verdict("gradient_clipped", expected, f"that gradient, clipped from norm {norm:.3g} to 1", look_at), 0.0
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor - 1) > LAYER_TOLERANCE:
         measured = f"{whole.factor:,.4g} times that gradient"
         look_at = "You step on a multiple of the gradient. Call scaler.step(optimizer), which divides by the scale."

@@ -18,7 +18,8 @@ def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: s
         format_: The format of autocast in a right run.
     """
     return (
-        _judge_model(facts)
+        judge_weights(facts)
+        or _judge_model(facts)
         or _judge_plain(facts)
         or _judge_rows(facts, forwards, rows)
         or judge_format(facts, format_)
@@ -27,14 +28,16 @@ def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: s
     )
 
 
+def judge_weights(facts: Mapping[str, Any]) -> Verdict | None:
+    """Find weights that are, or were in a forward, in another format than float32."""
+    formats = sorted({*facts["layer_formats"], *facts.get("weight_formats", ())} - {"float32"})
+    if not formats:
+        return None
+    look_at = "You convert the weights, which is not mixed precision. Leave them in float32: autocast casts for you."
+    return Verdict("weights_converted", "weights that stay float32", f"weights in {', '.join(formats)}", look_at)
+
+
 def _judge_model(facts: Mapping[str, Any]) -> Verdict | None:
-    if facts["weight_formats"] != ["float32"]:
-        expected = "a model whose weights stay float32"
-        measured = f"weights in {', '.join(facts['weight_formats'])}"
-        look_at = (
-            "You convert the weights, which is not mixed precision. Leave them in float32: autocast casts for you."
-        )
-        return Verdict("weights_converted", expected, measured, look_at)
     if not all(facts["is_training"]):
         look_at = "You train in eval mode, which switches dropout off. Leave the model in train mode."
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)

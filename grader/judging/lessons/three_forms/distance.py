@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE
@@ -51,11 +50,6 @@ def norm(tensors: Sequence[Tensor], order: float = 2) -> float:
 def flat(tensors: Sequence[Tensor]) -> Tensor:
     """Return all tensors in one vector."""
     return torch.cat([tensor.flatten() for tensor in tensors])
-
-
-def cosine(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
-    """Return the cosine of the angle between two models or movements."""
-    return float(F.cosine_similarity(flat(ones), flat(others), dim=0))
 
 
 # The parts of the reference that misconceptions edit.
@@ -135,11 +129,6 @@ TABLE = ReferenceTable(
         variants=_ratios("norm(apart, torch.inf)", "norm(apart, torch.inf) / norm(moved, torch.inf)"),
     ),
     Misconception(
-        "absolute_values_added",
-        "You add absolute values. The norm is the root of the sum of squares.",
-        {RATIO: "norm(apart, 1) / norm(moved, 1)"},
-    ),
-    Misconception(
         "signs_cancel",
         "You add differences with their signs, so they cancel. Square them first.",
         variants=_ratios(
@@ -161,18 +150,6 @@ TABLE = ReferenceTable(
             f"{ADDED} / {ADDED}".format("apart", "moved"),
             f"{ADDED} / norm(moved)".format("apart"),
             f"norm(apart) / {ADDED}".format("moved"),
-        ),
-    ),
-    Misconception(
-        "averaged_over_elements",
-        "You compute one ratio for each weight, and one that hardly moved has a huge ratio. Divide once, at the end.",
-        {RATIO: "float((flat(apart) / flat(moved)).abs().mean())"},
-    ),
-    Misconception(
-        "angle_compared",
-        "You compare angles, which do not show lengths: one model may have moved twice as far in the same direction.",
-        variants=_ratios(
-            f"1 - cosine({OWN}, moved)", f"cosine({OWN}, moved)", "1 - cosine(ours, theirs)", "cosine(ours, theirs)"
         ),
     ),
     Misconception("percent_returned", "You return percent. Return the ratio itself.", {RATIO: f"100 * {RATIO}"}),

@@ -182,6 +182,7 @@ class Weights:
     """Who moves the weights of one run.
 
     Attributes:
+        formats: The number format of the weights, where it is another than before; else nothing.
         has_backward: Whether backward() is called.
         has_update: Whether the optimizer is called.
         is_moved_early: Whether the weights change before the first update, or without one.
@@ -191,6 +192,7 @@ class Weights:
         is_rest_right: Whether the other weights move as SGD moves them.
     """
 
+    formats: str
     has_backward: bool
     has_update: bool
     is_moved_early: bool
@@ -201,6 +203,13 @@ class Weights:
 
 
 WEIGHTS = Table[Weights](
+    Misconception(
+        "weights_converted",
+        "You convert the model to another number format, which rounds its weights. Leave them in float32.",
+        shown_by=lambda weights: bool(weights.formats),
+        expected="weights in float32",
+        measured="weights in {formats}",
+    ),
     Misconception(
         "optimizer_not_used",
         "You move the weights yourself. Let optimizer.step() move them.",
@@ -232,8 +241,11 @@ WEIGHTS = Table[Weights](
 def judge_weights(events: Sequence[str], tensors: Tensors, case: RunCase) -> Verdict | None:
     """Find out whether the optimizer moves the weights, all of them, and whether it has gradients to do so."""
     start = nn.utils.parameters_to_vector(case.make_model().parameters()).detach()
-    weights = Weights("backward" in events, "update" in events, not torch.equal(start, tensors["weights.0"]))
-    if weights.has_update:
+    dtype = tensors["weights.0"].dtype
+    formats = "" if dtype == start.dtype else str(dtype).removeprefix("torch.")
+    is_moved = bool(formats) or not torch.equal(start, tensors["weights.0"])
+    weights = Weights(formats, "backward" in events, "update" in events, is_moved)
+    if weights.has_update and not formats:
         weights = _with_first_movement(weights, tensors, case.learning_rate)
     return WEIGHTS.judge(weights, f"{len(rows_of_forwards(case))} times forward, backward, update")
 
