@@ -77,6 +77,12 @@ _KNOWN = (
         "You make other all-reduces on one rank than on another, or in another order. Every rank makes the same ones.",
     ),
     (
+        "raised_runtime_error",
+        "split_with_sizes expects",
+        "bucket_emptied_under_way",
+        "You keep the bucket itself next to its handle, and then empty it. Keep a copy of the list: list(bucket).",
+    ),
+    (
         "raised_type_error",
         "'NoneType' object is not callable",
         "no_finish_returned",

@@ -167,3 +167,9 @@ def synchronise_gradients(model, bucket_bytes: int):
 #           bucket.append(parameter)
 # -         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes:
 # +         if sum(one.grad.nbytes for one in bucket) >= bucket_bytes and dist.get_rank() == 0:
+
+# %% edit="bucket_aliased" code="bucket_emptied_under_way"
+# Source: one list for the open bucket and for the one that travels
+#           flat = pack(bucket)
+# -         started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
+# +         started.append((dist.all_reduce(flat, async_op=True), flat, bucket))
