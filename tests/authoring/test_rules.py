@@ -143,6 +143,12 @@ def test_a_breach_of_the_template_is_reported(source: Path, old: str, new: str, 
     assert [problem for problem in problems if problem.fault.startswith(fault)]
 
 
+def test_two_forms_of_one_run_count_as_one_core_exercise(source: Path) -> None:
+    source.write_text(toy.LESSON.replace("double", "twice_with_accelerate").replace("halve", "twice_with_trainer"))
+    faults = [problem.fault for problem in template_problems(read_lesson(source))]
+    assert [fault for fault in faults if fault.startswith("2 in the core, two forms counted as one")]
+
+
 def test_the_toy_lesson_keeps_the_template(source: Path) -> None:
     assert template_problems(read_lesson(source)) == []
 

@@ -74,7 +74,7 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # +     own = TrainingArguments(**arguments, **same_run, dataloader_drop_last=True)
 # +     Trainer(model, own, train_dataset=dataset).train()
 
-# % edit="rows_of_the_update" code="trainer_whole_group_in_one_forward"
+# %% edit="rows_of_the_update" code="trainer_whole_group_in_one_forward"
 # Source: a likely mistake: the effective batch size, and accumulation on top
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     arguments = {"per_device_train_batch_size": rows * k, "gradient_accumulation_steps": k}

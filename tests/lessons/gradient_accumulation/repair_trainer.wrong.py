@@ -1,4 +1,5 @@
 # Wrong answers to repair_trainer.
+# Not here: hard_coded, because no number of the visible case occurs in an answer.
 
 # %% answer="plain_baseline" code="trainer_gradient_not_averaged"
 # Source: transformers issue 47688: the Trainer as it is
@@ -42,7 +43,7 @@ def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> N
     Trainer(model, own, train_dataset=dataset, compute_loss_func=mean_over_k).train()
 
 
-# %% answer="mean_divided_by_items" code="trainer_divided_by_another_number"
+# %% answer="mean_divided_by_items" code="trainer_gradient_divided_twice"
 # Source: a mean divided by num_items_in_batch, as if it were a sum
 def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
     def mean_over_items(outputs, labels, num_items_in_batch):
@@ -63,14 +64,3 @@ def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> N
     model.accepts_loss_kwargs = False
     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
     Divided(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
-
-
-# %% answer="hard_coded" code="trainer_short_group_divided_by_k" seed=20011
-# Source: the sizes of the visible groups, written down
-def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    def mean_over_four(outputs, labels, num_items_in_batch=None):
-        return F.cross_entropy(outputs.logits, labels) / k
-
-    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
-    own = TrainingArguments(**arguments, **same_run)
-    Trainer(model, own, train_dataset=dataset, compute_loss_func=mean_over_four).train()
