@@ -85,12 +85,6 @@ def diagnose_run(log: list) -> str:
     return "bug" if log[40].bad_pass == "forward" else "overflow"
 
 
-# %% edit="last_scale" code="scale_compared_with_the_first"
-# Source: the first and the last line of the log
-# -     if min(update.scale for update in log) >= 1:
-# +     if log[-1].scale >= log[0].scale:
-
-
 # %% answer="norms_alone" code="backward_bug_missed"
 # Source: a bug shows in the forward pass
 def diagnose_run(log: list) -> str:

@@ -107,13 +107,6 @@ TABLE = ReferenceTable(
         {FORWARD: 'log[40].bad_pass == "forward"', LOWEST: "True"},
     ),
     Misconception(
-        "scale_compared_with_the_first",
-        "You compare the last scale with the first. A healthy run may start far too high and come down. Ask whether "
-        "its gradients can overflow at the scale where it ends.",
-        {LOWEST: "log[-1].scale >= log[0].scale"},
-        variants=[{LOWEST: "log[-1].scale >= log[0].scale", LAST: 'return "collapse"'}],
-    ),
-    Misconception(
         "backward_bug_missed",
         "You find bugs in the forward pass only. A module may compute NaN in its backward pass, too: then the scale "
         "falls although the norms are small.",
