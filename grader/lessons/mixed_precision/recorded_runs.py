@@ -60,6 +60,7 @@ class RunCase:
         """Write the log: each update's largest element is 0.3 to 0.6 times the norm, and overflows above 65,504."""
         draw = random.Random(self.seed)
         scale, good, log = self.start_scale, 0, []
+        weakest = draw.choice(MODULES[2:6])  # where gradients overflow first
         for update in range(self.updates):
             norm = self.norm * self.factor ** max(0, update - self.steady) * draw.uniform(0.7, 1.4)
             is_overflow = norm * draw.uniform(0.3, 0.6) * scale > LARGEST_FP16
@@ -67,7 +68,7 @@ class RunCase:
                 log.append(RecordedUpdate(scale, draw.choice((math.inf, math.nan)), *self.place))
             elif is_overflow:
                 found = draw.choice((math.inf, math.nan))
-                log.append(RecordedUpdate(scale, found, draw.choice(MODULES[2:6]), "backward"))
+                log.append(RecordedUpdate(scale, found, weakest, "backward"))
             else:
                 log.append(RecordedUpdate(scale, norm, "", ""))
             good = 0 if is_overflow or update in self.broken else good + 1

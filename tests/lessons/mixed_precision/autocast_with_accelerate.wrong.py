@@ -69,12 +69,6 @@ def autocast_with_accelerate(model, dataset, rows: int, learning_rate: float) ->
 #       for batch in loader:
 # -         optimizer.zero_grad()
 
-# %% edit="scaled_by_constant" code="accelerate_gradient_scaled"
-# Source: a factor left in the loss
-#           optimizer.zero_grad()
-# -         accelerator.backward(model(**batch).loss)
-# +         accelerator.backward(2 * model(**batch).loss)
-
 # %% edit="last_batch_dropped" code="accelerate_last_batch_dropped"
 # Source: drop_last=True
 #       optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
@@ -120,3 +114,15 @@ def autocast_with_accelerate(model, dataset, rows: int, learning_rate: float) ->
 # +     accelerator.prepare(model, optimizer, loader)
 #       for batch in loader:
 # +         batch = {name: values.to(device) for name, values in batch.items()}
+
+# %% edit="eval_mode" code="eval_mode"
+# Source: a model left in eval mode, which switches dropout off
+# -     for batch in loader:
+# +     model.eval()
+# +     for batch in loader:
+
+# %% edit="model_forward" code="no_forward"
+# Source: model.forward in place of the model
+#           optimizer.zero_grad()
+# -         accelerator.backward(model(**batch).loss)
+# +         accelerator.backward(model.forward(**batch).loss)

@@ -83,3 +83,9 @@ def autocast_with_trainer(model, dataset, rows: int, learning_rate: float) -> No
 # Source: the Trainer's default learning rate
 # -     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
 # +     arguments = {"per_device_train_batch_size": rows, "bf16": True}
+
+# %% edit="accumulates" code="trainer_accumulates"
+# Source: the arguments of lesson 02
+# -     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
+# +     arguments = {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "bf16": True}
+# +     arguments["gradient_accumulation_steps"] = 2

@@ -16,7 +16,7 @@ def diagnose_run(log: list) -> str:
 
 
 # %% answer="growth_of_the_norm"
-# Source: the norms alone tell whether the gradients grow
+# Source: the growth of the norms
 def diagnose_run(log: list) -> str:
     norms = [update.norm for update in log if abs(update.norm) < float("inf")]
     if [update for update in log if update.bad_pass == "forward"]:

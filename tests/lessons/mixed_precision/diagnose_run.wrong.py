@@ -35,7 +35,7 @@ def diagnose_run(log: list) -> str:
     return "collapse" if min(update.scale for update in log) < 1 else "overflow"
 
 
-# %% answer="nan_and_inf" code="nan_is_a_bug"
+# %% answer="nan_and_inf" code="every_bad_update_a_bug"
 # Source: inf overflows, NaN is a bug
 import math
 
@@ -71,3 +71,30 @@ def diagnose_run(log: list) -> str:
 # Source: the update returned in place of the word
 def diagnose_run(log: list) -> str:
     return next(number for number, update in enumerate(log) if update.bad_pass)
+
+
+# %% answer="one_kind" code="every_run_collapses"
+# Source: a falling scale in every log
+def diagnose_run(log: list) -> str:
+    return "collapse" if any(update.bad_pass for update in log) else "overflow"
+
+
+# %% answer="update_40" code="one_update_examined"
+# Source: the update that the log was opened for
+def diagnose_run(log: list) -> str:
+    return "bug" if log[40].bad_pass == "forward" else "overflow"
+
+
+# %% answer="norms_alone" code="backward_bug_missed"
+# Source: a bug shows in the forward pass
+def diagnose_run(log: list) -> str:
+    if any(update.bad_pass == "forward" for update in log):
+        return "bug"
+    largest = max(update.norm for update in log if update.norm < float("inf"))
+    return "collapse" if largest > 65_504 else "overflow"
+
+
+# %% edit="largest_norm" code="norms_ignored"
+# Source: the largest norm of the log, inf included
+# -     finite = [update.norm for update in log if update.norm < float("inf")]
+# +     finite = [max(update.norm for update in log if update.norm == update.norm)]

@@ -224,3 +224,22 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
     scaler.step(optimizer)
     scaler.update()
     return norm.item()
+
+
+# %% edit="clipped_each_micro_batch" code="clipped_each_micro_batch"
+# Source: clipping right after backward()
+#           scaler.scale(loss).backward()
+# +         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+# %% edit="model_forward" code="no_forward"
+# Source: model.forward in place of the model
+#           with torch.autocast(inputs.device.type, torch.float16):
+# -             loss = loss_function(model(inputs), targets) / len(micro_batches)
+# +             loss = loss_function(model.forward(inputs), targets) / len(micro_batches)
+
+# %% edit="never_updated_nor_skipped" code="scale_not_updated"
+# Source: optimizer.step() after unscale_, and no update()
+#       norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+# -     scaler.step(optimizer)
+# -     scaler.update()
+# +     optimizer.step()

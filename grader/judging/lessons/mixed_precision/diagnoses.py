@@ -66,10 +66,15 @@ TABLE = ReferenceTable(
         {FORWARD: "False", LOWEST: "True"},
     ),
     Misconception(
+        "every_run_collapses",
+        "You call every run collapsing. Look at whether the scale comes back, and at how large the norms are.",
+        {FORWARD: "False", LOWEST: "False", LAST: 'return "collapse"'},
+    ),
+    Misconception(
         "every_bad_update_a_bug",
         "You take any inf or NaN for a bug. The scaler looks for overflows by trying: a skip now and then is normal.",
         {FORWARD: "any(update.bad_pass for update in log)"},
-        variants=[{FORWARD: "any(math.isnan(update.norm) or math.isinf(update.norm) for update in log)"}],
+        variants=[{FORWARD: 'any(update.bad_pass == "backward" for update in log)', LOWEST: "True"}],
     ),
     Misconception(
         "forward_ignored",
@@ -77,12 +82,6 @@ TABLE = ReferenceTable(
         "its fault.",
         {FORWARD: "False"},
         variants=[{FORWARD: "False", LAST: 'return "collapse"'}],
-    ),
-    Misconception(
-        "nan_is_a_bug",
-        "You take NaN for a bug and inf for an overflow. An overflow gives either. Look at the pass, the scale and the "
-        "norms.",
-        {FORWARD: "any(math.isnan(update.norm) for update in log)", LAST: 'return "collapse"'},
     ),
     Misconception(
         "row_of_skips_counted",
@@ -101,6 +100,17 @@ TABLE = ReferenceTable(
         "You judge by the last update alone. A healthy run may end with a skip, and a broken one with a good update.",
         {LOWEST: "not log[-1].bad_pass"},
         variants=[{LOWEST: "not log[-1].bad_pass", LAST: 'return "collapse"'}],
+    ),
+    Misconception(
+        "one_update_examined",
+        "You look at update 40 alone. In other runs the trouble begins elsewhere: go through the whole log.",
+        {FORWARD: 'log[40].bad_pass == "forward"', LOWEST: "True"},
+    ),
+    Misconception(
+        "backward_bug_missed",
+        "You find bugs in the forward pass only. A module may compute NaN in its backward pass, too: then the scale "
+        "falls although the norms are small.",
+        {LAST: 'return "collapse" if last_norm > 65_504 else "overflow"'},
     ),
     Misconception(
         "norms_ignored",

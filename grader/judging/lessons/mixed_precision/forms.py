@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.judging.equivalence import compare
 from grader.judging.form_peaks import judge_form_peak
 from grader.judging.forms import TRAINER_DEFAULTS, count, judge_own_form, name_form
-from grader.judging.lessons.mixed_precision.regions import judge_backward, judge_weights
+from grader.judging.lessons.mixed_precision.regions import NO_FORWARD, judge_backward, judge_mode, judge_weights
 from grader.judging.lessons.mixed_precision.weights import judge_start
 from grader.judging.updates import Reference, judge_updates
 from grader.judging.vectors import gradient_at, tensors_of
@@ -56,11 +56,14 @@ def _judge_form(observation: Observation, seed: int, form: str) -> Verdict:
     cases, facts = precision_forms_cases(seed), observation.facts
     for seen, calls in zip(facts["settings"], facts["calls"], strict=True):
         verdict = (
-            judge_own_form(seen, calls, is_in_trainer=form == "trainer")
+            (NO_FORWARD if form == "accelerate" and not seen["forward_rows"] else None)
+            or judge_own_form(seen, calls, is_in_trainer=form == "trainer")
             or (_judge_prepared(calls) if form == "accelerate" else None)
+            or _judge_accumulation(calls, form)
             or judge_weights(seen)
             or _judge_format(seen, form)
             or judge_backward(seen)
+            or judge_mode(seen)
         )
         if verdict:
             return verdict
@@ -100,6 +103,15 @@ def _judge_prepared(calls: Facts) -> Verdict | None:
         look_at = "You call loss.backward(). Call accelerator.backward(loss), which in fp16 scales the loss."
         return Verdict("loss_backward", expected, "no accelerator.backward", look_at)
     return None
+
+
+def _judge_accumulation(calls: Facts, form: str) -> Verdict | None:
+    """Find out whether gradients are accumulated."""
+    steps = max([*calls["trainer"], *calls["backward"]], default=1)
+    if steps == 1:
+        return None
+    look_at = f"You accumulate the gradients of {steps} batches. Leave gradient_accumulation_steps at 1."
+    return Verdict(f"{form}_accumulates", "one update for each batch", count(steps, "accumulation step"), look_at)
 
 
 def _judge_format(facts: Facts, form: str) -> Verdict | None:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
-from grader.judging.lessons.mixed_precision.regions import judge_backward, judge_format, judge_weights
+from grader.judging.lessons.mixed_precision.regions import NO_FORWARD, judge_backward, judge_format, judge_weights
 from grader.judging.lessons.mixed_precision.weights import judge_movement, judge_start
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.mixed_precision.groups import FP16_LEARNING_RATE, DeviceCase, device_cases
@@ -20,6 +20,7 @@ from grader.verdict import PASSED, Verdict
 
 # A layer's gradient in fp16 is off by 1.5 % at most here; where it underflows, by 100 % and more.
 LAYER_TOLERANCE = 0.1
+CLIPPED_TO = (1.0, 0.5, 0.1)  # the largest norms that tutorials clip to, and below the norm of one update here
 
 
 def judge_fp16_on_its_device(observation: Observation, seed: int) -> Verdict:
@@ -49,6 +50,8 @@ def judge_fp16_on_its_device(observation: Observation, seed: int) -> Verdict:
 
 def _judge_facts(case: DeviceCase, facts: Mapping[str, Any]) -> Verdict | None:
     rows = facts["forward_rows"]
+    if not rows:
+        return NO_FORWARD
     if len(rows) != case.updates:
         expected = f"{case.updates} forwards, one for each micro-batch"
         look_at = f"You run {len(rows)} forwards for {case.updates} micro-batches. Go through them once."
@@ -147,9 +150,11 @@ def _judge_gradient(
         look_at = "You divide by the number of micro-batches. Leave the loss undivided: each has an update of its own."
         return Verdict("divided_by_updates", expected, f"1/{case.updates} of that gradient", look_at), 0.0
     norm = float(torch.linalg.vector_norm(wanted))
-    if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * norm - 1) < 1e-2 < norm - 1:
-        look_at = "You clip the gradient to norm 1. Leave it as it is: nothing is clipped here."
-        return Verdict("gradient_clipped", expected, f"that gradient, clipped from norm {norm:.3g} to 1", look_at), 0.0
+    limit = next((limit for limit in CLIPPED_TO if abs(whole.factor * norm / limit - 1) < 1e-2 < norm / limit - 1), 0.0)
+    if whole.residual <= LAYER_TOLERANCE and limit:
+        measured = f"that gradient, clipped from norm {norm:.3g} to {limit:g}"
+        look_at = f"You clip the gradient to norm {limit:g}. Leave it as it is: nothing is clipped here."
+        return Verdict("gradient_clipped", expected, measured, look_at), 0.0
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor - 1) > LAYER_TOLERANCE:
         measured = f"{whole.factor:,.4g} times that gradient"
         look_at = "You step on a multiple of the gradient. Call scaler.step(optimizer), which divides by the scale."

@@ -52,6 +52,7 @@ def train_group(
 CLEARED = "optimizer.zero_grad()"
 LOOP = "for inputs, targets in micro_batches:"
 DIVIDED = " / len(micro_batches)"
+BACKWARD = "torch.autograd.backward(scaler.scale(loss))"
 UNSCALED = "scaler.unscale_(optimizer)"
 CLIPPED = "nn.utils.clip_grad_norm_(model.parameters(), max_norm)"
 STEPPED = "scaler.step(optimizer)"
@@ -317,6 +318,11 @@ TABLE = ReferenceTable(
         "You clip the scaled gradient, and scaler.step divides what is left by the scale. Call scaler.unscale_ before "
         "you clip.",
         {UNSCALED: "pass"},
+    ),
+    Misconception(
+        "clipped_each_micro_batch",
+        "You clip after each micro-batch, which clips the scaled sum so far. Clip once, after unscale_.",
+        {f"{BACKWARD}\n": f"{BACKWARD}; {CLIPPED}\n"},
     ),
     Misconception(
         "not_unscaled",

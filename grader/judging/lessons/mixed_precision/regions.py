@@ -7,6 +7,14 @@ from typing import Any
 
 from grader.verdict import Verdict
 
+NO_FORWARD = Verdict(
+    "no_forward",
+    "a call of model(inputs) for each micro-batch",
+    "no call of the model",
+    "You never call the model itself. Write model(inputs): model.forward(inputs) leaves out hooks, those of Accelerate "
+    "included.",
+)
+
 
 def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: str) -> Verdict | None:
     """Find what is wrong with the forwards and backwards of a run.
@@ -19,7 +27,7 @@ def judge_regions(facts: Mapping[str, Any], forwards: int, rows: int, format_: s
     """
     return (
         judge_weights(facts)
-        or _judge_model(facts)
+        or judge_mode(facts)
         or _judge_plain(facts)
         or _judge_rows(facts, forwards, rows)
         or judge_format(facts, format_)
@@ -37,7 +45,8 @@ def judge_weights(facts: Mapping[str, Any]) -> Verdict | None:
     return Verdict("weights_converted", "weights that stay float32", f"weights in {', '.join(formats)}", look_at)
 
 
-def _judge_model(facts: Mapping[str, Any]) -> Verdict | None:
+def judge_mode(facts: Mapping[str, Any]) -> Verdict | None:
+    """Find forwards in eval mode."""
     if not all(facts["is_training"]):
         look_at = "You train in eval mode, which switches dropout off. Leave the model in train mode."
         return Verdict("eval_mode", "a model in train mode in every forward", "a forward in eval mode", look_at)
@@ -56,8 +65,7 @@ def _judge_rows(facts: Mapping[str, Any], forwards: int, rows: int) -> Verdict |
     largest = max(facts["forward_rows"], default=0)
     expected = f"{forwards} forwards of {rows} rows"
     if not facts["forward_rows"]:
-        look_at = "You never call the model. Call it on the inputs of each micro-batch."
-        return Verdict("no_forward", expected, "no forward of the model", look_at)
+        return NO_FORWARD
     if largest > rows:
         look_at = f"You pass {largest} rows to the model at once. Pass one micro-batch at a time."
         return Verdict("whole_group_in_one_forward", expected, f"a forward of {largest} rows", look_at)
