@@ -64,3 +64,11 @@ def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> N
     model.accepts_loss_kwargs = False
     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
     Divided(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+
+
+# %% answer="clipped" code="trainer_gradient_clipped"
+# Source: a gradient that is too large is clipped, as the Trainer does by default
+def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    own = TrainingArguments(**(same_run | arguments | {"max_grad_norm": 1.0}))
+    Trainer(model, own, train_dataset=dataset).train()
