@@ -26,9 +26,17 @@ def test_a_locked_gradebook_is_reported(tmp_path: Path) -> None:
             raise sqlite3.OperationalError("database is locked")
 
 
+def test_a_file_of_the_classroom_that_is_closed_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(
+        ClassroomError, match=r"cannot be used \(autograded: .*\)\. Make it writable, then grade again\."
+    ):
+        with explained_errors(tmp_path):
+            raise OSError(errno.EROFS, "read-only", "autograded")
+
+
 def test_another_error_passes_as_it_is(tmp_path: Path) -> None:
-    raised = OSError(errno.EACCES, "not yours")
-    with pytest.raises(OSError, match="not yours") as caught:
+    raised = OSError(errno.ENOENT, "not there")
+    with pytest.raises(OSError, match="not there") as caught:
         with explained_errors(tmp_path), explained_errors(tmp_path):
             raise raised
     assert caught.value is raised

@@ -128,7 +128,8 @@ for name in REPLACE:
 
 PATCH_AND_UNDO = {
     "a_transformer_comes_and_goes": (
-        "import ast\nclass Drop(ast.NodeTransformer):\n    visit_Assert = lambda self, node: ast.Pass()\n"
+        "import ast\nclass Drop(ast.NodeTransformer):\n    def visit_Expr(self, node):\n"
+        "        return ast.copy_location(ast.Pass(), node) if 'check_equal' in ast.unparse(node) else node\n"
         "drop = Drop()\nget_ipython().ast_transformers.append(drop)",
         "get_ipython().ast_transformers.remove(drop)",
     ),
@@ -139,8 +140,8 @@ PATCH_AND_UNDO = {
     "the_shell_is_patched_and_restored": (
         "shell = get_ipython()\nrun = shell.run_code\nasync def quiet(code, result=None, **more):\n"
         "    await run(code, result, **more)\n    result.error_in_exec = None\n    return False\n"
-        "shell.run_code = quiet",
-        "del shell.run_code",
+        "shell.run_code, shell.showtraceback = quiet, lambda *a, **k: None",
+        "del shell.run_code, shell.showtraceback",
     ),
 }
 
