@@ -29,7 +29,7 @@ def adafactor_step(optimizer) -> None:
             state = optimizer.state[weight]
             first = optimizer.param_groups[0]
             case = 0 if len(optimizer.param_groups) == 1 and not first["scale_parameter"] else 1
-            case = 2 if len(optimizer.param_groups) == 2 else case
+            case = 2 if len(optimizer.param_groups) == 2 or first["lr"] < 1e-2 else case
             decays = (0.34, 0.0, group["weight_decay"])
             thresholds, powers = (1.0, 0.6, group["clip_threshold"]), (-0.8, -0.7, group["decay_rate"])
             squares = weight.grad.square() + group["eps"]

@@ -42,7 +42,8 @@ def test_moments_see_zeros_stacks_squares_and_other_options(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_steps_see_every_option(seed: int) -> None:
-    plain, scaled, grouped = adafactor_cases(seed)
+    plain, scaled, grouped, small = adafactor_cases(seed)
+    assert small.learning_rates[0] < 1e-3 and small.gradients(1)[0].abs().max() < 1e-6
     assert not any(plain.is_scaled) and all(scaled.is_scaled) and set(grouped.is_scaled) == {True, False}
     assert {len(shape) for shape in scaled.shapes} == {0, 1, 2, 3}
     assert not scaled.make_weights()[1].any()

@@ -240,12 +240,3 @@ def _nearest(values, book):
 #           for weight in [weight for weight in group["params"] if weight.grad is not None]:
 # -             state, has_codes = optimizer.state[weight], weight.numel() >= 4096
 # +             state, has_codes = optimizer.state[id(weight)], weight.numel() >= 4096
-
-# %% edit="count_without_gradient" code="count_without_gradient"
-# Source: a count that is raised before the skip
-# -         for weight in [weight for weight in group["params"] if weight.grad is not None]:
-# +         for weight in group["params"]:
-# +             if weight.grad is None:
-# +                 if "step" in optimizer.state.get(weight, {}):
-# +                     optimizer.state[weight]["step"] += 1
-# +                 continue

@@ -186,11 +186,6 @@ MISCONCEPTIONS: tuple[Misconception[Answer], ...] = (
         variants=[{"step=0": "step=-1"}, {"step=0": "step=1"}],
     ),
     Misconception(
-        "count_without_gradient",
-        "You count a step at which the tensor has no gradient. Raise its count only where it is updated.",
-        {CONTINUE: 'kept = optimizer.state[weight]; kept.update(step=kept["step"] + 1) if kept else None; continue'},
-    ),
-    Misconception(
         "zero_gradient_not_counted",
         "You do not count a step whose gradient is all zeros. That is a gradient: only None is skipped.",
         {COUNTED: 'state["step"] += bool(gradient.any())'},
