@@ -165,8 +165,7 @@ draw_timelines(peaks, title="One training step, 16 blocks")
 #
 # With 32 rows the activations are a thin wedge. Gradients outgrow them, and the peak lies in the update.
 #
-# On a CPU your formula meets both to the byte. On a GPU it comes close: its allocator rounds each tensor up to 512
-# bytes, and some of its operators need other buffers.
+# On a CPU your formula meets both to the byte. On a GPU some operators need other buffers.
 
 # %% [markdown]
 # | kind, 512 rows | size | backward begins | the update |
@@ -181,8 +180,8 @@ draw_timelines(peaks, title="One training step, 16 blocks")
 #
 # In words: *the peak is the state of the model plus the larger of two guests, activations or gradients.*
 #
-# **Names.** *Peak memory*; on CUDA `torch.cuda.max_memory_allocated`. Activations that autograd keeps are *saved
-# tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
+# **Names.** *Peak memory*; on CUDA `requested_bytes.all.peak` of `torch.cuda.memory_stats()`. Activations that autograd
+# keeps are *saved tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
 
 # %% [markdown]
 # **Modify.** Change `batch` in the next cell. Before you run it: does a batch of 128 rows lower the peak of 32 rows,
@@ -597,6 +596,9 @@ check_own_meter(peak_above_entry)
 #
 # Freed tensors leave `allocated`, and stay in `reserved`: the allocator keeps them as a *cache* for the next tensors.
 # `torch.cuda.empty_cache()` gives the unused part back to the device. The context is in `occupied` alone.
+#
+# `allocated` also counts what the allocator rounds up or leaves unsplit; our meter reads the bytes *requested*. The
+# workspaces of cuBLAS are in both.
 
 # %%
 from grader import BERT_LARGE_ROWS, device_facts

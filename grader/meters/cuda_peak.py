@@ -36,7 +36,7 @@ class AllocatorPeak:
     def __enter__(self) -> AllocatorPeak:
         torch.cuda.synchronize(self.device)
         torch.cuda.reset_peak_memory_stats(self.device)
-        self.entry_bytes = torch.cuda.memory_allocated(self.device)
+        self.entry_bytes = self._requested("current")
         return self
 
     def __exit__(
@@ -44,8 +44,12 @@ class AllocatorPeak:
     ) -> None:
         if error is None:  # after a failed kernel the device may refuse every further call
             torch.cuda.synchronize(self.device)
-            self.peak_bytes = torch.cuda.max_memory_allocated(self.device)
-            self.exit_bytes = torch.cuda.memory_allocated(self.device)
+            self.peak_bytes, self.exit_bytes = self._requested("peak"), self._requested("current")
+
+    def _requested(self, moment: str) -> int:
+        """Return the bytes that tensors asked for; only the native allocator counts them without its rounding."""
+        kind = "requested" if torch.cuda.get_allocator_backend() == "native" else "allocated"
+        return int(torch.cuda.memory_stats(self.device)[f"{kind}_bytes.all.{moment}"])
 
 
 def measure_cuda_peak(
@@ -57,10 +61,11 @@ def measure_cuda_peak(
 ) -> PeakMemory:
     """Measure the second call by the allocator, and split it by kind.
 
-    The bytes above entry are the allocator's. They contain what no operator returns: workspaces of kernels and the
-    rounding of each block to 512 bytes; both are "other". What the process holds in addition to the step is left out.
+    The bytes above entry are the allocator's. They are what tensors asked for, without the
+    allocator's rounding and unsplit remainders: these depend on what ran before. Workspaces of kernels, which no
+    operator returns, are "other". What the process holds in addition to the step is left out.
 
-    Source: PyTorch documentation, torch.cuda.max_memory_allocated.
+    Source: PyTorch documentation, torch.cuda.memory_stats.
     """
     allocator = AllocatorPeak(device)
     name = torch.cuda.get_device_name(device)

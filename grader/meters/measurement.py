@@ -45,7 +45,7 @@ def measure_peak_memory(
         ValueError: if the second call leaves more memory held than it found, if the step is compiled and runs on the
             CPU, or if the model is on another device.
 
-    Source: PyTorch documentation, torch.cuda.max_memory_allocated.
+    Source: PyTorch documentation, torch.cuda.memory_stats.
     """
     if not callable(step):
         raise TypeError(f"step must be a function of no arguments, not {type(step).__name__}")

@@ -13,6 +13,7 @@ from grader.observation import Observation
 from grader.observing.attempts import append_attempt
 from grader.observing.contract import explain_exception, require_function
 from grader.observing.door import ask_judge, emit_observation, is_judged_outside
+from grader.observing.full_precision import full_precision
 from grader.observing.quiet import quiet_stderr
 from grader.verdict import CheckFailed, Verdict
 
@@ -62,9 +63,15 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
     return decorate
 
 
+def full_observation(observe: Observe, answer: Callable[..., Any], seed: int) -> Observation:
+    """Observe an answer on a case, with float32 products in float32."""
+    with full_precision():
+        return observe(answer, seed)
+
+
 def _observe(observe: Observe, answer: Callable[..., Any], seed: int, exercise: str) -> Observation:
     try:
-        return observe(answer, seed)
+        return full_observation(observe, answer, seed)
     except CheckFailed:
         raise
     except Exception as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from grader.gpu_files import has_gpu
 from grader.units import MIB, format_bytes
 
 LEAST_SLACK_BYTES = 4 * MIB  # what Python itself allocates during a step
@@ -50,7 +50,7 @@ def claims_fault(claims: Sequence[Claim], steps: Mapping[str, Any] | None) -> tu
     notes = []
     for claim, grown_bytes in zip(claims, steps["grown_bytes"], strict=True):
         if claim.device == "cuda":
-            if not _has_cuda():
+            if not has_gpu():
                 return "a peak claimed for a CUDA device, on a machine without one", []
             notes.append(NOT_VERIFIED)
         elif grown_bytes is None:
@@ -59,7 +59,3 @@ def claims_fault(claims: Sequence[Claim], steps: Mapping[str, Any] | None) -> tu
             claimed, seen = format_bytes(claim.above_entry_bytes), format_bytes(grown_bytes)
             return f"a peak of {claimed} above entry was claimed, and the kernel grew by {seen}", []
     return "", notes[:1]
-
-
-def _has_cuda() -> bool:
-    return Path("/dev/nvidiactl").exists() or Path("/dev/dxg").exists()  # the second where Linux runs in Windows

@@ -20,6 +20,7 @@ from pathlib import Path
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.confinement import Confinement
 from grader.classroom.sandbox.variables import plain_variables, with_import_path
+from grader.gpu_files import has_gpu
 
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60
@@ -254,11 +255,11 @@ _starting = threading.Lock()
 
 
 def can_fork() -> bool:
-    """Return whether kernels are forked here by default: on Linux without an NVIDIA GPU.
+    """Return whether kernels are forked here by default: on Linux without a GPU.
 
     A process that has spoken to CUDA must not be forked, and no run on a GPU has shown yet that the server has not.
     """
-    return sys.platform == "linux" and not Path("/dev/nvidiactl").exists()
+    return sys.platform == "linux" and not has_gpu()
 
 
 def kernel_server() -> ForkServer:

@@ -84,12 +84,12 @@ def test_what_cannot_be_seen_from_outside_is_a_note(monkeypatch: pytest.MonkeyPa
     assert claims_fault([Claim(MIB, "cpu")], None) == ("", note)
     assert claims_fault([], None) == ("", [])
     assert claims_fault([Claim(MIB, "cpu")], {"grown_bytes": [None], "strays": 0}) == ("", note)
-    monkeypatch.setattr("grader.classroom.judging.claims._has_cuda", lambda: True)
+    monkeypatch.setattr("grader.classroom.judging.claims.has_gpu", lambda: True)
     assert claims_fault([Claim(MIB, "cuda")], {"grown_bytes": [0], "strays": 0}) == ("", note)
 
 
 def test_a_cuda_device_cannot_be_claimed_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.classroom.judging.claims._has_cuda", lambda: False)
+    monkeypatch.setattr("grader.classroom.judging.claims.has_gpu", lambda: False)
     assert "on a machine without one" in fault_of(MIB, 0, device="cuda")
 
 
