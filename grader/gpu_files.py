@@ -23,7 +23,7 @@ def is_gpu_visible(devices: Path = Path("/dev")) -> bool:
 
 def gpu_files(devices: Path = Path("/dev")) -> list[str]:
     """Return the device files by which a kernel reaches its GPU."""
-    found = (path for pattern in ("nvidia*", "dxg", "kfd", "dri/renderD*") for path in devices.glob(pattern))
+    found = (path for pattern in ("nvidia*", "dxg", "kfd", "dri/render*") for path in devices.glob(pattern))
     return sorted(str(path) for path in found if not path.is_dir())
 
 
