@@ -9,7 +9,7 @@ DEMO ?= build/demo
 test validate demo site browser-test colab-test: export OMP_NUM_THREADS = 1
 test validate demo site browser-test colab-test: export TOKENIZERS_PARALLELISM = false
 
-.PHONY: help setup lab test check release validate demo site browser-test colab-test
+.PHONY: help setup lab test check release validate demo site browser-test colab-test pretend-cuda
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo "make demo      grade an embedded class and show the marks"
 	@echo "make site      the pages of the course with executed lessons, in build/site/html"
 	@echo "make browser-test  a student and an instructor in a real browser; pictures in build/screenshots"
+	@echo "make pretend-cuda  every check on a pretended CUDA device; needs g++  (LESSONS='02 03' for some, ALL=1 in each setting)"
 	@echo "make colab-test    the set-up cells and three lessons in an environment like Colab's"
 
 setup: $(READY)
@@ -67,3 +68,6 @@ browser-test: $(READY)
 
 colab-test: $(READY)
 	@$(BIN)/python -m pytest tests/colab -m colab
+
+pretend-cuda: $(READY)
+	@ALL='$(ALL)' LESSONS='$(LESSONS)' $(BIN)/python tests/pretend_cuda/run.py

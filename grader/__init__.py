@@ -10,6 +10,7 @@ import importlib
 import sys
 from typing import Any
 
+from grader.gpu_files import keep_one_device
 from grader.registry import HOME_OF
 
 __all__ = sorted(HOME_OF)
@@ -18,6 +19,7 @@ __all__ = sorted(HOME_OF)
 def __getattr__(name: str) -> Any:
     if name not in HOME_OF:
         raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
+    keep_one_device()
     _watch_cells_once()
     try:
         return getattr(importlib.import_module(HOME_OF[name]), name)

@@ -170,8 +170,8 @@ draw_timelines(peaks, title="One training step, 16 blocks")
 # In words: *the peak is the model with its state, plus the larger of activations and gradients.*
 
 # %% [markdown]
-# **Names.** *Peak memory*; on CUDA `torch.cuda.max_memory_allocated`. Activations that autograd keeps are *saved
-# tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
+# **Names.** *Peak memory*; on CUDA `requested_bytes.all.peak` of `torch.cuda.memory_stats()`. Activations that autograd
+# keeps are *saved tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
 
 # %% [markdown]
 # **Modify.** Change `batch` in the next cell. Before you run it: does a batch of 128 rows lower the peak of 32 rows,

@@ -30,7 +30,7 @@ class AllocatorPeak:
 
     @property
     def above_entry_bytes(self) -> int:
-        """Return the bytes requested at the peak beyond those at entry."""
+        """Return the bytes allocated at the peak beyond those at entry."""
         return self.peak_bytes - self.entry_bytes
 
     def __enter__(self) -> AllocatorPeak:
@@ -44,14 +44,12 @@ class AllocatorPeak:
     ) -> None:
         if error is None:  # after a failed kernel the device may refuse every further call
             torch.cuda.synchronize(self.device)
-            self.peak_bytes = self._requested("peak")
-            self.exit_bytes = self._requested("current")
+            self.peak_bytes, self.exit_bytes = self._requested("peak"), self._requested("current")
 
     def _requested(self, moment: str) -> int:
-        """Return the bytes that were asked for: those allocated depend on which free blocks happened to be split."""
-        stats = torch.cuda.memory_stats(self.device)
-        kind = "requested" if f"requested_bytes.all.{moment}" in stats else "allocated"  # cudaMallocAsync: no former
-        return int(stats[f"{kind}_bytes.all.{moment}"])
+        """Return the bytes that tensors asked for; only the native allocator counts them without its rounding."""
+        kind = "requested" if torch.cuda.get_allocator_backend() == "native" else "allocated"
+        return int(torch.cuda.memory_stats(self.device)[f"{kind}_bytes.all.{moment}"])
 
 
 def measure_cuda_peak(
@@ -63,11 +61,11 @@ def measure_cuda_peak(
 ) -> PeakMemory:
     """Measure the second call by the allocator, and split it by kind.
 
-    The bytes above entry are those requested from the allocator. They contain what no operator returns, workspaces of
-    kernels, as "other"; they do not contain the rounding of blocks and the unsplit rest of a reused block. What the
-    process holds in addition to the step is left out.
+    The bytes above entry are the allocator's. They are what tensors asked for, without the
+    allocator's rounding and unsplit remainders: these depend on what ran before. Workspaces of kernels, which no
+    operator returns, are "other". What the process holds in addition to the step is left out.
 
-    Source: PyTorch documentation, torch.cuda.memory_stats, "requested_bytes.{current,peak}".
+    Source: PyTorch documentation, torch.cuda.memory_stats.
     """
     allocator = AllocatorPeak(device)
     name = torch.cuda.get_device_name(device)

@@ -12,6 +12,7 @@ import tempfile
 import time
 from typing import Any
 
+from grader.gpu_files import CHOICES
 from grader.ranks import server
 
 _SPARE_SECONDS = 10.0
@@ -26,8 +27,8 @@ class RankServer:
         self._stderr = tempfile.TemporaryFile()
         self._unread = b""
         environment = os.environ | {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": _loopback()}
-        environment |= {"CUDA_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": ""}  # ranks meet over gloo, on the CPU
         environment["JE_ARROW_MALLOC_CONF"] = "background_thread:false"  # a fork would lose the thread
+        environment |= dict.fromkeys(CHOICES, "")  # ranks compute on the CPU: gloo, and more of them than GPUs
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
         self._process = subprocess.Popen(
             [sys.executable, "-m", server.__name__],

@@ -9,7 +9,7 @@ import platform
 from pathlib import Path
 
 import grader
-from grader.classroom.base.gpu import has_gpu
+from grader.gpu_files import is_gpu_visible
 
 PACKAGES = ("lean-training", "nbgrader", "nbclient", "ipykernel", "torch", "transformers", "accelerate")
 # What shows marks and does not make them: a new report needs no new run. Every other file of the package counts.
@@ -52,7 +52,7 @@ def grader_digest() -> str:
 
 def local_device() -> str:
     """Return what notebooks run on here, "cpu" or the names of the GPUs, without asking PyTorch."""
-    if not has_gpu():
+    if not is_gpu_visible():
         return "cpu"
     texts = (path.read_text() for path in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")))
     models = [line.partition(":")[2].strip() for text in texts for line in text.splitlines() if "Model:" in line]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from grader.classroom.base.gpu import has_gpu
+from grader.gpu_files import has_gpu
 from grader.units import KIB, MIB, format_bytes
 
 LEAST_SLACK_BYTES = 4 * MIB  # what Python itself allocates during a step

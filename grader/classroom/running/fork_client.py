@@ -17,10 +17,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from grader.classroom.base.gpu import has_gpu
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.confinement import Confinement
 from grader.classroom.sandbox.variables import plain_variables, with_import_path
+from grader.gpu_files import has_gpu
 
 START_SECONDS = 120  # a cold import of everything from a slow disk
 ANSWER_SECONDS = 60

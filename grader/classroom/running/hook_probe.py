@@ -34,8 +34,8 @@ TORCH_FUNCTIONS = (
     "torch.nn.functional.mse_loss",
     "torch.optim.Optimizer.zero_grad",
     "torch.optim.SGD.step",
-    "torch.cuda.max_memory_allocated",
     "torch.cuda.memory_allocated",
+    "torch.cuda.memory_stats",
 )
 
 

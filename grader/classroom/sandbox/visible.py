@@ -9,6 +9,7 @@ from pathlib import Path
 
 import grader
 from grader.classroom.base.errors import ClassroomError
+from grader.gpu_files import gpu_files
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/sys/devices/system/cpu")
 SETTINGS = (
@@ -102,9 +103,8 @@ def nested(visible: Iterable[str], hidden: Iterable[str]) -> list[tuple[str, boo
 
 
 def device_paths() -> tuple[str, ...]:
-    """Return the device files that a kernel uses, those of an NVIDIA GPU among them."""
-    graphics = sorted(str(path) for path in Path("/dev").glob("nvidia*") if not path.is_dir())
-    return (*(path for path in PLAIN_DEVICES if os.path.exists(path)), *graphics)
+    """Return the device files that a kernel uses, those of a GPU among them."""
+    return (*(path for path in PLAIN_DEVICES if os.path.exists(path)), *gpu_files())
 
 
 def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
