@@ -83,7 +83,7 @@ def plan(lessons: list[Path], is_full: bool) -> list[tuple[Path, str]]:
 
 
 def report(lines: list[dict[str, Any]]) -> bool:
-    """Print what failed, by lesson and check; return whether it is what the table of known failures says."""
+    """Print what failed, by lesson and check; return whether nothing did."""
     failed = [line for line in lines if not line["said"].startswith("passed")]
     for line in failed:
         print(f"FAILED  {line['lesson']}  {line['check']}  on {line['setting']}: {line['said']}")
