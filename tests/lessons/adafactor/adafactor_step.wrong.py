@@ -182,17 +182,6 @@ def adafactor_step(optimizer) -> None:
 # -             weight.sub_(group["lr"] * scale * update)
 # +             weight.sub_(lr * scale * update)
 
-# %% edit="rate_written_into_group" code="options_changed"
-# Source: a likely slip: no name of its own for the scaled rate
-#               update /= (update.square().mean().sqrt() / group["clip_threshold"]).clamp(min=1.0)
-# -             scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
-# +             scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
-# +             group["lr"] *= float(scale)
-# -             weight.mul_(1 - group["lr"] * scale * group["weight_decay"])
-# +             weight.mul_(1 - group["lr"] * group["weight_decay"])
-# -             weight.sub_(group["lr"] * scale * update)
-# +             weight.sub_(group["lr"] * update)
-
 # %% edit="weight_renamed" code="weight_not_changed"
 # Source: a likely slip: out of place
 # The name moves, and the weight does not.

@@ -84,13 +84,6 @@ def adamw_step(optimizer) -> None:
 # +             mean = state["mean"].lerp(weight.grad, 1 - beta1) / (1 - beta1 ** state["step"])
 # +             square_mean = state["square_mean"].lerp(weight.grad.square(), 1 - beta2) / (1 - beta2 ** state["step"])
 
-# %% edit="state_made_at_each_step" code="moments_not_kept"
-# Source: the condition around the state is forgotten
-#               state = optimizer.state[weight]
-# -             if not state:
-# -                 state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
-# +             state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
-
 # %% edit="one_count_for_all" code="one_count_for_all"
 # Source: one step count for the optimizer; a tensor whose gradients begin late is corrected with the count of all
 # -     for group in optimizer.param_groups:
