@@ -160,15 +160,6 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 # +     if norm.isfinite():
 # +         optimizer.step()
 
-# %% edit="unscaled_after_the_step" code="unscaled_after_step"
-# Source: an order of calls
-# unscale_ and clipping come after the step.
-#           scaler.scale(loss).backward()
-# +     scaler.step(optimizer)
-#       scaler.unscale_(optimizer)
-#       norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-# -     scaler.step(optimizer)
-
 # %% edit="unscaled_for_each_micro_batch" code="unscaled_twice"
 # Source: unscale_ next to backward
 # The gradients are unscaled after every micro-batch.
@@ -236,10 +227,3 @@ def train_group(model, loss_function, optimizer, scaler, micro_batches: list, ma
 #           with torch.autocast(inputs.device.type, torch.float16):
 # -             loss = loss_function(model(inputs), targets) / len(micro_batches)
 # +             loss = loss_function(model.forward(inputs), targets) / len(micro_batches)
-
-# %% edit="never_updated_nor_skipped" code="scale_not_updated"
-# Source: optimizer.step() after unscale_, and no update()
-#       norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
-# -     scaler.step(optimizer)
-# -     scaler.update()
-# +     optimizer.step()
