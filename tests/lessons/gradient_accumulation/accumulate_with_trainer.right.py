@@ -19,17 +19,10 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
     Trainer(model, arguments, train_dataset=dataset, optimizers=(optimizer, schedule)).train()
 
 
-# %% answer="trainer_subclass"
-# Source: a Trainer whose loss divides by the size of the group
-class GroupMeanTrainer(Trainer):
-    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
-        outputs = model(**inputs)
-        loss = outputs.loss / self.current_gradient_accumulation_steps
-        return (loss, outputs) if return_outputs else loss
-
-
+# %% answer="arguments_set_one_by_one"
 def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    arguments = TrainingArguments(
-        **same_run, learning_rate=learning_rate, per_device_train_batch_size=rows, gradient_accumulation_steps=k
-    )
-    GroupMeanTrainer(model, arguments, train_dataset=dataset).train()
+    arguments = TrainingArguments(**same_run)
+    arguments.per_device_train_batch_size = rows
+    arguments.gradient_accumulation_steps = k
+    arguments.learning_rate = learning_rate
+    Trainer(model=model, args=arguments, train_dataset=dataset).train()

@@ -19,7 +19,7 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # %% answer="copied_from_lesson" code="trainer_not_used"
 # Source: the demonstration of this lesson
 def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    guide_loop(model, dataset, rows, k, learning_rate)
+    train_raw(model, dataset, rows, k, learning_rate)
 
 
 # %% edit="steps_left_out" code="trainer_without_steps"
@@ -79,3 +79,19 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     arguments = {"per_device_train_batch_size": rows * k, "gradient_accumulation_steps": k}
 # +     arguments |= {"learning_rate": learning_rate}
+
+
+# %% answer="trainer_subclass" code="trainer_gradient_divided_twice"
+# Source: a Trainer whose loss divides by the size of the group, for a model that the Trainer divides for
+class GroupMeanTrainer(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        outputs = model(**inputs)
+        loss = outputs.loss / self.current_gradient_accumulation_steps
+        return (loss, outputs) if return_outputs else loss
+
+
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    arguments = TrainingArguments(
+        **same_run, learning_rate=learning_rate, per_device_train_batch_size=rows, gradient_accumulation_steps=k
+    )
+    GroupMeanTrainer(model, arguments, train_dataset=dataset).train()
