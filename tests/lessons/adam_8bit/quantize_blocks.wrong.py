@@ -194,8 +194,3 @@ def quantize_blocks(values, code_book, block_size: int):
 #       codes = torch.bucketize(blocks / divisors[:, None], borders).to(torch.uint8)
 # -     return codes.flatten()[: len(flat)].view(values.shape), scales
 # +     return codes.t().flatten()[: len(flat)].view(values.shape), scales
-
-# %% edit="filled_with_ones" code="short_block_wrong"
-# Source: a short block filled up with ones, which become its scale
-# -     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size))
-# +     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size), value=1.0)
