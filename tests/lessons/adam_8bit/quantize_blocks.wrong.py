@@ -92,11 +92,10 @@ def quantize_blocks(values, code_book, block_size: int):
 # +     return codes.flatten(), scales
 
 # %% edit="filled_with_ones" code="short_block_wrong"
-# Source: padding with another value
-# The filling changes the last scale.
+# Source: a short block filled up with ones, which become its scale
 #       borders = (code_book[1:] + code_book[:-1]) / 2
 # -     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size))
-# +     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size), value=1e6)
+# +     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size), value=1.0)
 
 # %% edit="largest_without_sign" code="largest_without_sign"
 # Source: max for the largest size
