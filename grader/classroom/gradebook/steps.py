@@ -20,12 +20,13 @@ from nbgrader.preprocessors import NbGraderPreprocessor, SaveAutoGrades
 from traitlets import Bool, Integer, List, Unicode
 
 from grader.classroom.base.row import NOT_GRADABLE, Score
-from grader.classroom.handed_in.alignment import OWN, align
+from grader.classroom.handed_in.alignment import align
 from grader.classroom.handed_in.reading import LearnerCell, Unreadable, parse_cells, read_plain_file
 from grader.classroom.jobs.job import Job, read_support, run_job
 from grader.classroom.jobs.seeds import classroom_secret, submission_seed
+from grader.classroom.lesson.demonstrations import left_out_cells
 from grader.classroom.lesson.hidden_tests import hide_hidden_tests, telling_words
-from grader.classroom.lesson.master import judged_check, master_path, nbgrader_metadata, read_stub
+from grader.classroom.lesson.master import judged_check, master_path, read_stub
 from grader.classroom.running.execution import NOT_RUN, Execution, Limits
 from grader.classroom.running.fork_client import can_fork
 from grader.classroom.sandbox.confinement import AUTO, Bounds
@@ -34,6 +35,7 @@ from grader.classroom.scoring.scores import score_notebook, unreadable_scores
 from grader.units import MIB
 
 OURS = "lean_training"  # the key of what one step hands to the next, in the notebook's metadata and in the resources
+NOT_RUN_HERE = "lean_training_not_run"  # in the metadata of a demonstration that this run left out
 Resources = dict[str, Any]
 
 
@@ -131,7 +133,7 @@ class RunCells(ClassroomStep):
 
     cell_seconds = Integer(120, help="Limit of one cell, in seconds.").tag(config=True)
     notebook_seconds = Integer(600, help="Limit of all cells of a notebook together, in seconds.").tag(config=True)
-    run_demonstrations = Bool(True, help="Run cells of the lesson that are not given, answered or graded.").tag(
+    run_demonstrations = Bool(False, help="Run also cells of the lesson that are not given, answered or graded.").tag(
         config=True
     )
     is_forked = Bool(can_fork(), help="Fork kernels from a process that has imported the course's libraries.").tag(
@@ -157,6 +159,8 @@ class RunCells(ClassroomStep):
             execution = ready.get(fingerprint(nb)) or self.execute(nb, resources["nbgrader"])
         for index, run in execution.cells.items():
             nb.cells[index].outputs = [nbformat.from_dict(output) for output in run.outputs]
+        for index in execution.left_out:
+            nb.cells[index].metadata[NOT_RUN_HERE] = True
         resources[OURS] = execution
         return nb, resources
 
@@ -170,7 +174,7 @@ class RunCells(ClassroomStep):
 
     def job(self, nb: NotebookNode, lesson: str, student: str) -> Job:
         """Return what is to be run for a rebuilt notebook: two that differ only in our notes make equal jobs."""
-        run = copy.copy(nb) if self.run_demonstrations else without_demonstrations(nb)
+        run = copy.copy(nb)
         run.metadata = nbformat.from_dict({name: value for name, value in nb.metadata.items() if name != OURS})
         return Job(
             nbformat.writes(run),
@@ -190,6 +194,7 @@ class RunCells(ClassroomStep):
             is_unsafe=self.is_unsafe,
             readable=tuple(self.readable),
             hidden=(str(self.folder()),),
+            left_out=() if self.run_demonstrations else left_out_cells(nb),
         )
 
     def _seed(self, nb: NotebookNode, lesson: str, student: str) -> int:
@@ -199,16 +204,6 @@ class RunCells(ClassroomStep):
         return submission_seed(
             classroom_secret(self.folder()), lesson, *((student, sources) if is_judged else ("", []))
         )
-
-
-def without_demonstrations(nb: NotebookNode) -> NotebookNode:
-    """Return a copy in which the lesson's own cells that no check relies on are empty, at the same places."""
-    reduced = copy.deepcopy(nb)
-    for cell in reduced.cells:
-        is_own = str(cell.get("id", "")).startswith(OWN)
-        if cell.cell_type == "code" and not is_own and not nbgrader_metadata(cell):
-            cell.source = ""
-    return reduced
 
 
 def fingerprint(nb: NotebookNode) -> str:

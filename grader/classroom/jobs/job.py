@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,8 @@ import nbformat
 from grader.classroom.base.json_fields import checked_fields, plain_fields
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.judging.verdicts import judge_execution
-from grader.classroom.running.execution import Execution, Limits
+from grader.classroom.lesson.demonstrations import without_cells
+from grader.classroom.running.execution import DIED, Execution, Limits
 from grader.classroom.running.fork_client import bare_server, kernel_server
 from grader.classroom.running.sandbox_choice import chosen_level
 from grader.classroom.running.worker_process import run_apart
@@ -43,6 +45,7 @@ class Job:
         is_unsafe: Whether it may run without a sandbox, where the machine allows none.
         readable: Folders that a confined kernel may read in addition to Python and the system.
         hidden: Folders that it must not see, wherever they are.
+        left_out: Places of cells that are not run, unless a missing name or a death asks for the whole notebook.
     """
 
     notebook: str
@@ -56,6 +59,7 @@ class Job:
     is_unsafe: bool = False
     readable: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    left_out: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the job as a dict that JSON can carry."""
@@ -71,7 +75,7 @@ class Job:
         """
         fields = checked_fields(cls, plain)
         fields["limits"] = Limits(**fields["limits"])
-        fields |= {name: tuple(fields[name]) for name in ("readable", "hidden")}
+        fields |= {name: tuple(fields[name]) for name in ("readable", "hidden", "left_out")}
         fields["support"] = {name: base64.b64decode(text) for name, text in fields["support"].items()}
         return cls(**fields)
 
@@ -96,6 +100,21 @@ def run_job(job: Job) -> Execution:
         CannotRun: if no kernel started, twice.
         ClassroomError: if the machine allows no sandbox, and none was not asked for.
     """
+    if job.left_out:
+        execution = _run(dataclasses.replace(job, notebook=without_cells(job.notebook, job.left_out)))
+        if not _needs_all_cells(execution):
+            return dataclasses.replace(execution, left_out=list(job.left_out))
+    return _run(job)
+
+
+def _needs_all_cells(execution: Execution) -> bool:
+    """Return whether a run without demonstrations found a name missing, or lost its kernel."""
+    is_dead = execution.end == DIED or any(cell.state == DIED for cell in execution.cells.values())
+    said = json.dumps([[cell.outputs, cell.verdict] for cell in execution.cells.values()])
+    return is_dead or "NameError" in said or "is not defined" in said
+
+
+def _run(job: Job) -> Execution:
     runtime = {"JUPYTER_RUNTIME_DIR": str(scratch_folder() / "jupyter")}  # for connection files
     execution = run_apart(
         job.notebook,

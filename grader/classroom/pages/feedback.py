@@ -20,7 +20,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from grader.classroom.base.row import CORE, MANUAL, PASS
-from grader.classroom.gradebook.steps import OURS, ClassroomStep
+from grader.classroom.gradebook.steps import NOT_RUN_HERE, OURS, ClassroomStep
 from grader.classroom.lesson.master import is_answer, is_graded, nbgrader_metadata
 from grader.classroom.marks.counted import counted_parts
 from grader.classroom.scoring.comments import AUTOMATIC, three_lines
@@ -193,6 +193,7 @@ def _cell(cell: NotebookNode) -> dict[str, Any]:
         "is_answer": is_answer(cell),
         "is_check": is_graded(cell) and not is_answer(cell),
         "comment": "" if AUTOMATIC.match(comment) else comment,  # the page says those above
+        "is_left_out": bool(cell.metadata.get(NOT_RUN_HERE)),
         "outputs": [shown for output in cell.get("outputs", []) if (shown := _output(output))],
     }
 

@@ -85,6 +85,7 @@ class Execution:
         notes: What the instructor may want to know; no note costs a point.
         peak_bytes: The most memory that its kernel held, shared pages included; None where that cannot be read.
         replaced: What checks in the kernel rest on and the notebook replaced: the lesson's own modules, and others.
+        left_out: Places of demonstrations that were not run.
     """
 
     cells: Mapping[int, CellRun] = field(default_factory=dict)
@@ -96,6 +97,7 @@ class Execution:
     notes: list[str] = field(default_factory=list)
     peak_bytes: int | None = None
     replaced: list[str] = field(default_factory=list)
+    left_out: list[int] = field(default_factory=list)
 
     def __deepcopy__(self, memo: object) -> Execution:
         """Return itself: nbconvert copies all that it hands on, and nobody changes this."""

@@ -10,16 +10,19 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 from large_class import hand_in_attempts, make_awkward, make_rows, score_of
 from small_course import LESSON
 
 from grader.__main__ import main
-from grader.classroom.base.row import GRADED, Row
+from grader.classroom.base.row import GRADED, MISSING, Row
 from grader.classroom.handed_in.roster import Student, write_roster
 from grader.classroom.marks.report import write_report
 from grader.classroom.pages.class_report.analysis import lesson_figures
 from grader.classroom.pages.class_report.attempts import Attempt, is_first_passed, minutes_to_pass, read_attempts
+from grader.classroom.pages.class_report.first_screen import Material, needs_help
+from grader.classroom.pages.class_report.material import lesson_material
 from grader.classroom.pages.class_report.writing import report_page, write_class_report
 
 
@@ -185,3 +188,45 @@ def test_command_writes_the_report_of_the_last_grading(
     assert "1 of the roster handed in nothing" in page
     assert "Not on the roster, but handed in work: student000." in page
     assert page == (room / "report.html").read_text()
+
+
+def test_first_screen_says_how_they_did_who_needs_help_and_what_to_teach() -> None:
+    rows = [row_with("a", ""), row_with("b", "squared"), row_with("c", "squared", core=False)]
+    examples = {("double", "squared"): "def double(number):\n    return number ** 2"}
+    page = report_page(rows, {}, (), {LESSON: Material({"double": "Twice a number"}, examples)})
+    first = page.partition("Students by checks")[0]
+    assert "Median 60 % of the core points" in first
+    assert "1 of 3 have all of them." in first
+    assert "1 without an answer" not in first
+    assert "2 students · 4 points" in first
+    assert "section: Twice a number" in first
+    assert "return number ** 2" in first
+
+
+def test_map_of_students_says_each_check_in_words() -> None:
+    page = page_of([row_with("a", ""), row_with("b", "unsolved")])
+    lines = re.findall(r'<tr><th scope="row">(\w)</th>(.*?)</tr>', page)
+    assert [student for student, _ in lines] == ["a", "b"]
+    assert "full points" in lines[0][1]
+    assert "no answer" in lines[1][1]
+
+
+def test_who_repeats_a_failure_is_stuck_and_who_is_missing_was_never_seen() -> None:
+    rows = [row_with("a", "squared"), Row("b", LESSON, MISSING, "not handed in", [])]
+    tried = {"a": [Attempt("check_double", "squared", 60.0)] * 3}
+    found = needs_help(lesson_figures(LESSON, rows, tried))
+    assert [(student, kind) for student, kind, _ in found] == [("b", "never seen"), ("a", "stuck")]
+
+
+def test_example_has_no_name_of_a_student_and_no_comment(new_room: Callable[[], Path]) -> None:
+    room = new_room()
+    for student, line in (("ada", "by_ada = 2"), ("bob", "# from bob\n    square = number")):
+        cell = nbformat.v4.new_code_cell(
+            f'def double(number):\n    """I am {student}."""\n    {line}\n    return number'
+        )
+        path = room / "submitted" / student / LESSON / f"{LESSON}.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+    rows = [dataclasses.replace(row_with(s, "squared"), file=f"{s}/{LESSON}/{LESSON}.ipynb") for s in ("ada", "bob")]
+    examples = lesson_material(room, LESSON, rows).examples
+    assert examples["double", "squared"] == "def double(number):\n    square = number\n    return number"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -83,4 +83,53 @@ class Intervals:
     title: str
 
 
-Block = Heading | Paragraph | Links | Table | Histogram | Bars | Intervals
+@dataclass(frozen=True)
+class Cards:
+    """Questions with a short answer each, side by side."""
+
+    block: ClassVar = "cards"
+    answers: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A misconception: what to say about it, what it cost, one answer that shows it, and where the lesson treats it."""
+
+    block: ClassVar = "mistake"
+    exercise: str
+    code: str
+    sentence: str
+    students: int
+    points: float
+    example: str
+    section: str
+
+
+@dataclass(frozen=True)
+class StudentMap:
+    """A line for each student: name, mark, and a sign for each check; the signs have words."""
+
+    block: ClassVar = "student_map"
+    checks: Sequence[str]
+    lines: Sequence[tuple[str, str, Sequence[str]]]
+    words: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The beginning of a part that a reader unfolds."""
+
+    block: ClassVar = "fold"
+    text: str
+
+
+@dataclass(frozen=True)
+class FoldEnd:
+    """The end of a part that a reader unfolds."""
+
+    block: ClassVar = "fold_end"
+
+
+Block = (
+    Heading | Paragraph | Links | Table | Histogram | Bars | Intervals | Cards | Mistake | StudentMap | Fold | FoldEnd
+)

@@ -15,7 +15,9 @@ from grader.classroom.marks.report import class_rows
 
 from .analysis import Attempts, lesson_figures
 from .attempts import Attempt, read_attempts
-from .blocks import Block, Heading, Paragraph
+from .blocks import Block, Fold, FoldEnd, Heading, Paragraph
+from .first_screen import Material, first_screen
+from .material import lesson_material
 from .sections import costs, items, marks, misconceptions, overview, people, success
 
 FILE = "report.html"
@@ -32,7 +34,11 @@ def write_class_report(classroom: Path) -> Path:
     if not rows:
         raise ClassroomError(f"{classroom} has no marks yet. Run `python -m grader autograde {classroom}` first.")
     outside = strangers(rows, read_roster(classroom))
-    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), outside))
+    material = {
+        lesson: lesson_material(classroom, lesson, [row for row in rows if row.lesson == lesson])
+        for lesson in {row.lesson for row in rows}
+    }
+    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), outside, material))
     return classroom / FILE
 
 
@@ -46,26 +52,40 @@ def attempts_of(classroom: Path, rows: Sequence[Row]) -> dict[str, Attempts]:
     return dict(found)
 
 
-def report_page(rows: Sequence[Row], attempts: Mapping[str, Attempts], outside: Sequence[str] = ()) -> str:
+def report_page(
+    rows: Sequence[Row],
+    attempts: Mapping[str, Attempts],
+    outside: Sequence[str] = (),
+    material: Mapping[str, Material] | None = None,
+) -> str:
     """Return the report of these rows.
 
     Args:
         rows: The whole class.
         attempts: The records handed in, by lesson and student.
         outside: Students who are not on the roster.
+        material: What is shown of lessons and submissions, by lesson.
     """
     lessons = sorted({row.lesson for row in rows})
     figures = [
         lesson_figures(lesson, [row for row in rows if row.lesson == lesson], attempts.get(lesson, {}))
         for lesson in lessons
     ]
-    blocks: list[Block] = [*overview(figures), *people(rows)]
-    if outside:
-        blocks.append(Paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
+    blocks: list[Block] = overview(figures)
     for found in figures:
         blocks.append(Heading(2, found.lesson, found.lesson))
-        blocks += [block for section in (marks, success, items, misconceptions, costs) for block in section(found)]
+        blocks += first_screen(found, (material or {}).get(found.lesson, Material()))
+        blocks += _folded("Marks", marks(found))
+        blocks += _folded("Checks", [*success(found), *items(found), *misconceptions(found)])
+        blocks += _folded("Time and memory", costs(found))
+    blocks += people(rows)
+    if outside:
+        blocks.append(Paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
     return _rendered(blocks)
+
+
+def _folded(text: str, blocks: Sequence[Block]) -> list[Block]:
+    return [Fold(text), *blocks, FoldEnd()] if blocks else []
 
 
 def _rendered(blocks: Sequence[Block]) -> str:
