@@ -2,11 +2,10 @@
 
 Run: python benchmarks/class_throughput.py [--lesson light] [--submissions 10] [--jobs 2] [--without-otter]
 
-All three grade the same solved class, and must give full points, else the comparison is void. Stock and otter execute
-every cell; this project leaves out demonstrations that no check relies on. Stock
+All three execute the same cells of the same solved class, and must give full points, else the comparison is void. Stock
 nbgrader and otter grade one submission after another, which is all that they do on one machine without containers;
 this project grades as many at once as there are jobs. What a class costs once (imports, fork servers) is left out for
-all three. c is the CPU of the cells that are run here, where the libraries stand imported; s is stock's overhead, its
+all three. c is the CPU that the cells take by themselves where the libraries stand imported, s is stock's overhead, its
 seconds less c, and overhead is what a core is busy or idle for one submission here, less c. The CPU column is what the
 whole machine spent: run this on a machine that does nothing else.
 """
@@ -73,9 +72,8 @@ def cells_cpu_seconds(room: Path, lesson: str, notebook: NotebookNode) -> float:
     """Return c: the CPU of the cells and of the processes that they start, the median of three runs."""
     from grader.classroom.base.configuration import read_configuration
     from grader.classroom.gradebook.steps import RunCells
-    from grader.classroom.lesson.demonstrations import left_out_cells, without_cells
 
-    counted = nbformat.reads(without_cells(json.dumps(notebook), left_out_cells(notebook)), as_version=4)
+    counted = nbformat.from_dict(json.loads(json.dumps(notebook)))
     counted.cells.insert(0, nbformat.v4.new_code_cell(BEGIN_COUNTING))
     counted.cells.append(nbformat.v4.new_code_cell(END_COUNTING))
     step = RunCells(config=read_configuration(room))

@@ -70,7 +70,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--notebook-seconds", type=at_least_one, metavar="S", help="limit of all cells of a notebook together"
     )
     parser.add_argument(
-        "--all-cells", action="store_true", help="run also the demonstrations, which no check of the course relies on"
+        "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
     )
     parser.add_argument("--sandbox", choices=CHOICES, metavar="LEVEL", help=f"one of {', '.join(CHOICES)}")
     parser.add_argument("--unsafe", action="store_true", help="run without a sandbox where the machine allows none")
@@ -139,7 +139,7 @@ def _settings(args: argparse.Namespace) -> dict[str, int | bool | str]:
     """Return the settings of the step RunCells that the command line gives."""
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
     settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
-    settings["run_demonstrations"] = args.all_cells or None
+    settings["run_demonstrations"] = False if args.skip_demonstrations else None
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -168,7 +168,7 @@ def run_demo(args: argparse.Namespace) -> int:
     print(
         f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
     )
-    args.lesson, args.all_cells = [], False
+    args.lesson, args.skip_demonstrations = [], True
     args.unsafe = True  # the embedded class is the course's own: it is graded also where no sandbox can be built
     args.again, args.scheduler, args.gpu_slots = False, None, False
     return run_autograde(args)
