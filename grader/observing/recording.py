@@ -76,8 +76,6 @@ def record_training(model: nn.Module) -> Iterator[TrainingRecord]:
         if module is not model:  # a deep copy keeps the hooks of its original
             return
         tensors = [value for value in (*arguments, *keywords.values()) if isinstance(value, Tensor) and value.dim()]
-        if module is not model:  # a copy of the model holds a copy of this hook
-            return
         record.events.append("forward")
         record.is_training.append(all(part.training for part in module.modules()))
         record.is_autocast.append(torch.is_autocast_enabled(last.device.type))

@@ -170,8 +170,7 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
         parts = record_blocks(watched_parts(model))
         with record_training(model) as record, record_library_calls(record) as called, parts as runs:
             train(model, case.make_dataset(), case.rows, LEARNING_RATE)
-        modes = [part.training for part in watched_parts(model)]
-        settings.append(record.facts() | {"part_runs": list(runs.forwards), "are_parts_training": modes})
+        settings.append(record.facts() | {"part_runs": list(runs.forwards)})
         calls.append(called)
         tensors |= record.tensors(str(index))
     deep = form_peak_case(seed)

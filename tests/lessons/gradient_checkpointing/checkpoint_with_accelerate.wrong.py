@@ -22,7 +22,7 @@ def checkpoint_with_accelerate(model, dataset, rows: int, learning_rate: float) 
 #       enable_checkpointing(model)
 # -     model.train()
 
-# %% edit="attribute_set" code="accelerate_layers_in_eval_mode"
+# %% edit="attribute_set" code="accelerate_in_eval_mode"
 # Source: a likely slip: the attribute of the outermost module only
 #       enable_checkpointing(model)
 # -     model.train()

@@ -81,7 +81,7 @@ def judge_form(form: str, seed: int, change: Change, share: float = 0.3) -> str:
     for index, case in enumerate(forms_cases(seed)):
         n, reference = case.updates, forms._make_reference(case)
         facts: Facts = {"events": ["forward", "backward", "update"] * n, "forward_rows": [case.rows] * n}
-        facts |= {"is_training": [True] * n, "part_runs": [0] * n + [1, 2] * 2 * n, "are_parts_training": [True] * 3}
+        facts |= {"is_training": [True] * n, "part_runs": [0] * n + [1, 2] * 2 * n}
         calls: Facts = {"prepared": ["model", "optimizer"], "backward": [1] * n, "trainer": [1]}
         calls["used"] = ["optimizer"] * n
         calls["forwards_in_trainer"] = [n if form == "trainer" else 0]

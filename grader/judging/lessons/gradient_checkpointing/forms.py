@@ -92,11 +92,9 @@ def _judge_layers(facts: Facts, form: str) -> Verdict | None:
     look_at = "You do not checkpoint the layers. Look for the method of the model that enables checkpointing."
     code, measured = "not_checkpointed", f"{runs} runs"
     if not all(facts["is_training"]):
-        look_at = "You leave the model in eval mode, where checkpointing does nothing. Call model.train()."
+        look_at = "You leave the model or its layers in eval mode, where checkpointing does nothing. "
+        look_at += "Call model.train(), which reaches every layer; the attribute `training` does not."
         code, measured = "in_eval_mode", f"{runs} runs, in eval mode"
-    elif not all(facts["are_parts_training"]):
-        look_at = "You set the mode of the outermost module alone. Call model.train(), which reaches every layer."
-        code, measured = "layers_in_eval_mode", f"{runs} runs, in layers that are in eval mode"
     elif embeddings > forwards:
         look_at = (
             "You put the whole model into one checkpoint, so backward holds all layers at once. Checkpoint each layer."
