@@ -24,8 +24,12 @@ from grader.classroom.running.execution import Execution
 from grader.classroom.scoring.scores import score_notebook
 
 LESSONS = sorted(lesson_sources())
-WHOLE = {"03_gradient_checkpointing", "08_adam_8bit"}  # an answer reads the generator's state; a setting is changed
-SAMPLED = ("04_number_formats",)
+WHOLE = {  # an answer reads the generator's state or draws numbers; a setting is changed
+    "03_gradient_checkpointing",
+    "04_number_formats",
+    "08_adam_8bit",
+}
+SAMPLED = ("00_three_forms",)
 DEMONSTRATION = "results = []\nshown = model.total\ndef show(x):\n    results.append(x)"
 GIVEN = "import torch\nfactor = 3\nmodel = make_model()"
 
