@@ -23,30 +23,6 @@ TRAINER_DEFAULTS = {
 }
 
 
-def judge_models(forwards: int, facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
-    """Find out whether the watched model was trained in its own form, and there alone.
-
-    Args:
-        forwards: Forwards of a right run.
-        facts: "forward_rows" of the watched model.
-        calls: "forwards_in_trainer" of the watched model.
-        is_in_trainer: Whether the Trainer is the watched model's form, or else the loop.
-    """
-    in_trainer = sum(calls["forwards_in_trainer"])
-    in_loop = len(facts["forward_rows"]) - in_trainer
-    own, other = (in_trainer, in_loop) if is_in_trainer else (in_loop, in_trainer)
-    if own and not other:
-        return None
-    name, form = ("trainer_model", "the Trainer") if is_in_trainer else ("accelerate_model", "the loop")
-    expected = f"{forwards} forwards of {name} in {form}, and none elsewhere"
-    measured = f"{count(in_loop, 'forward')} in the loop, {in_trainer} in the Trainer"
-    if own or not other:
-        look_at = f"You train {name} in both forms, or in neither. Give each form its own model."
-        return Verdict("one_model_for_both", expected, measured, look_at)
-    look_at = f"You train {name} in the other form only. Exchange the two models."
-    return Verdict("models_swapped", expected, measured, look_at)
-
-
 def judge_own_form(facts: Facts, calls: Facts, *, is_in_trainer: bool) -> Verdict | None:
     """Find out whether a model was trained in the form that is asked for, and there alone.
 
