@@ -57,11 +57,6 @@ class EpochTraffic:
         return float(whole) if rest <= LOG_BYTES * micro_batches else whole + rest / gradient_bytes
 
     @property
-    def is_short_group_loud(self) -> bool:
-        """Whether the short last group alone all-reduced in every backward."""
-        return self.times == [*[1] * (len(self.groups) - 1), self.groups[-1]]
-
-    @property
     def is_every_backward(self) -> bool:
         """Whether every backward all-reduced."""
         return self.times == self.groups
