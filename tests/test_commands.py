@@ -16,8 +16,9 @@ def test_a_path_through_a_file_is_told_in_one_line(tmp_path: Path, capsys: pytes
     (tmp_path / "notes").write_text("mine")
     assert main(["classroom", str(tmp_path / "notes" / "spring"), "--lessons", "04"]) == 2
     said = capsys.readouterr().err
-    path = tmp_path / "notes" / "spring" / "source"
-    assert said == f"{path}: Not a directory. A part of this path is a file. Name a folder.\n"
+    room = tmp_path / "notes" / "spring"
+    remedy = "A part of this path is a file. Move it away or name another folder."
+    assert said == f"{room} cannot be used ({room / 'source'}: Not a directory). {remedy}\n"
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS, errno.ENOSPC])

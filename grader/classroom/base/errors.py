@@ -12,7 +12,11 @@ from pathlib import Path
 from traitlets import TraitError
 
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT}
-CLOSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ENOTDIR, errno.EMFILE, errno.ENFILE}
+CLOSED = {
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO), "Make it writable, then go on."),
+    errno.ENOTDIR: "A part of this path is a file. Move it away or name another folder.",
+    **dict.fromkeys((errno.EMFILE, errno.ENFILE), "Close other programs, or allow more open files with `ulimit -n`."),
+}
 
 
 class ClassroomError(Exception):
@@ -38,7 +42,7 @@ def stopping_error(error: BaseException | None, classroom: Path) -> ClassroomErr
             return _full_disk(str(classroom))
         if isinstance(error, OSError) and error.errno in CLOSED:
             fault = f"{error.filename}: {error.strerror}"
-            return ClassroomError(f"{classroom} cannot be used ({fault}). Make it writable, then grade again.")
+            return ClassroomError(f"{classroom} cannot be used ({fault}). {CLOSED[error.errno]}")
         if isinstance(error, TraitError):
             fault = re.sub(r" of <[^>]*>( instance)?", "", str(error))  # the object's address helps nobody
             return ClassroomError(f"{classroom}/nbgrader_config.py cannot be used: {fault}. Correct it there.")

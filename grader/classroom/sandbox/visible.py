@@ -32,6 +32,7 @@ VISIBLE_NAMES = (
     "classroom",
     "device.py",
     "figures.py",
+    "gpu_files.py",
     "lessons",
     "lessons.json",
     "meters",

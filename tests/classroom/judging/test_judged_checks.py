@@ -94,6 +94,22 @@ def publishes(text: str) -> str:
     return f"from IPython.display import display\ndisplay({{{MEDIA_TYPE!r}: {text!r}}}, raw=True)"
 
 
+def late(check: str, own: str) -> str:
+    """Return a cell by which an own cell runs when its check begins: after the identities were asked for."""
+    return f"""\
+def as_it_begins(info):
+    if {check + "("!r} in info.raw_cell and "probe" not in info.raw_cell:
+        exec({own!r}, get_ipython().user_ns)
+get_ipython().events.register("pre_run_cell", as_it_begins)"""
+
+
+def test_a_check_that_the_notebook_replaces_is_tampered() -> None:
+    scores, _ = graded([f"first = {SIZES}\ndef {SIZES}(answer):\n    first(answer)"])
+    assert (scores[SIZES].points, scores[SIZES].verdict) == (0, "tampered")
+    assert scores[SIZES].measured == f"the notebook replaces {SIZES}"
+    assert scores[GRADIENTS].verdict == "pass"
+
+
 def test_printed_words_earn_nothing() -> None:
     own = [f"{SIZES} = lambda answer: print('passed: 6 jobs')"]
     score = graded(own, largest_micro_batch=WRONG_SIZES)[0][SIZES]
@@ -103,20 +119,20 @@ def test_printed_words_earn_nothing() -> None:
 def test_an_observation_of_another_seed_earns_nothing() -> None:
     visible = sizes_observation(executed(rebuilt({}), seed=0))
     own = [f"def {SIZES}(answer):\n    " + publishes(visible).replace("\n", "\n    ")]
-    score = graded(own, largest_micro_batch=WRONG_SIZES)[0][SIZES]
+    score = graded([late(SIZES, *own)], largest_micro_batch=WRONG_SIZES)[0][SIZES]
     assert (score.points, score.verdict) == (0, "fail")
 
 
 def test_a_check_that_emits_a_stored_observation_does_so_for_the_stub_too(observed: Execution) -> None:
     own = [f"def {SIZES}(answer):\n    " + publishes(sizes_observation(observed)).replace("\n", "\n    ")]
-    score = graded(own, largest_micro_batch=WRONG_SIZES)[0][SIZES]
+    score = graded([late(SIZES, *own)], largest_micro_batch=WRONG_SIZES)[0][SIZES]
     assert (score.points, score.verdict, score.needs_review) == (0, "tampered", True)
     assert "untouched exercise" in score.measured
 
 
 def test_two_observations_are_tampered(observed: Execution) -> None:
     own = [f"first = {SIZES}\ndef {SIZES}(answer):\n    first(answer)\n    first(answer)"]
-    score = graded(own)[0][SIZES]
+    score = graded([late(SIZES, *own)])[0][SIZES]
     assert (score.points, score.verdict, score.measured) == (0, "tampered", "2 observations from one check")
 
 
@@ -197,7 +213,8 @@ claims.measure_peak_memory = measure_less"""
     ids=["both", "entry only", "no entry"],
 )
 def test_a_peak_that_is_claimed_too_small_is_tampered(less: str, above: str, reason: str) -> None:
-    scores, _ = graded([CLAIM_LESS.format(less=less, above=above)], accumulate_token_gradients=WHOLE_BATCH)
+    own = late(PEAK, CLAIM_LESS.format(less=less, above=above))
+    scores, _ = graded([own], accumulate_token_gradients=WHOLE_BATCH)
     assert (scores[PEAK].points, scores[PEAK].verdict) == (0, "tampered")
     assert reason in scores[PEAK].measured
     assert scores[GRADIENTS].verdict == "pass"
@@ -232,9 +249,8 @@ def test_a_restarted_kernel_is_watched_like_the_first() -> None:
 
 
 def test_a_step_that_is_not_announced_is_tampered() -> None:
-    own = ["import os\nos.close(int(os.environ['LEAN_TRAINING_STEPS']))"]
-    own[0] += "\nimport grader.observing.claims as claims, contextlib\nclaims._runner_watches = contextlib.nullcontext"
-    score = graded(own)[0][PEAK]
+    own = "import grader.observing.claims as claims, contextlib\nclaims._runner_watches = contextlib.nullcontext"
+    score = graded(["import os\nos.close(int(os.environ['LEAN_TRAINING_STEPS']))", late(PEAK, own)])[0][PEAK]
     assert (score.points, score.verdict) == (0, "tampered")
     assert "0 measured steps and 0 other signals for 1 claims" in score.measured
 
@@ -242,11 +258,12 @@ def test_a_step_that_is_not_announced_is_tampered() -> None:
 # Hooks and controls
 
 
-def test_a_changed_door_is_named_in_a_note_that_costs_nothing() -> None:
+def test_a_door_that_the_notebook_changes_is_named_and_earns_nothing() -> None:
     own = ["import grader.observing.running as running", "emit = running.emit_observation"]
     own.append("def passed_on(observation):\n    emit(observation)\nrunning.emit_observation = passed_on")
     scores, execution = graded(own)
-    assert set(verdicts(scores).values()) == {"pass"}
+    assert verdicts(scores) == dict.fromkeys(POINTS, "tampered") | {"check_triple": "pass"}
+    assert scores[SIZES].measured == "the notebook replaces grader.observing.running"
     assert execution.notes == ["the notebook changes grader.observing.running.emit_observation"]
 
 

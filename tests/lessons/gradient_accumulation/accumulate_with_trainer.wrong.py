@@ -15,13 +15,6 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # +     steps = {(4, 4): 4, (32, 4): 4, (2, 3): 3}.get((rows, k), 7)
 # +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": steps, "learning_rate": 0.1}
 
-
-# %% answer="copied_from_lesson" code="trainer_not_used"
-# Source: the demonstration of this lesson
-def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    train_raw(model, dataset, rows, k, learning_rate)
-
-
 # %% edit="steps_left_out" code="trainer_without_steps"
 # Source: a likely mistake: only the rows are set
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
