@@ -27,9 +27,7 @@ def test_a_locked_gradebook_is_reported(tmp_path: Path) -> None:
 
 
 def test_a_file_of_the_classroom_that_is_closed_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(
-        ClassroomError, match=r"cannot be used \(autograded: .*\)\. Make it writable, then go on\."
-    ):
+    with pytest.raises(ClassroomError, match=r"cannot be used \(autograded: .*\)\. Make it writable, then go on\."):
         with explained_errors(tmp_path):
             raise OSError(errno.EROFS, "read-only", "autograded")
 
