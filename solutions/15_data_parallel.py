@@ -827,7 +827,7 @@ from grader import check_data_parallel_agreement
 
 # %% exercise="ranks_agree"
 def ranks_agree(model) -> bool:
-    """Tell whether all ranks hold the same weights.
+    """Return whether all ranks hold the same weights.
 
     Args:
         model: A module on the CPU, with float32 parameters; each rank calls this with its own.
