@@ -111,11 +111,12 @@ def _prepare(recipe: BertLargeRecipe) -> dict[str, Any]:
     optimizer = _optimizer(recipe.optimizer, model)
     tokens = torch.randint(100, 30_000, (recipe.batch, TOKENS))
     labels = torch.zeros(recipe.batch, dtype=torch.long)
-    scaler = torch.amp.GradScaler("cpu", enabled=recipe.autocast_dtype == torch.float16)
+    device = tokens.device.type
+    scaler = torch.amp.GradScaler(device, enabled=recipe.autocast_dtype == torch.float16)
 
     def step() -> None:
         for _ in range(recipe.accumulate):
-            with torch.autocast("cpu", recipe.autocast_dtype, enabled=recipe.autocast_dtype is not None):
+            with torch.autocast(device, recipe.autocast_dtype, enabled=recipe.autocast_dtype is not None):
                 loss = model(input_ids=tokens, labels=labels).loss / recipe.accumulate
             scaler.scale(loss).backward()
         scaler.step(optimizer)

@@ -1,8 +1,9 @@
-"""Run every check of one lesson on the pretended device, with the solution as the answer; print one JSON line a check.
+"""Run every check of one lesson on the pretended device; print one JSON line for each answer.
 
     run_lesson.py solutions/02_gradient_accumulation.py SEED...
 
-`PRETEND=0` takes the device that is here instead.
+The answer is the solution. With `ANSWERS=wrong` it is also each exercise untouched, and one wrong answer of its bank:
+such a line says "passed" if the answer failed as it should. `PRETEND=0` takes the device that is here instead.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import tempfile
 import time
 import types
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +32,9 @@ if os.environ.get("PRETEND", "1") == "1":
 import torch
 
 import grader
+from grader.authoring.banks import WRONG, read_banks
+from grader.authoring.lesson import read_lesson
+from grader.authoring.notebook import stub_source
 from grader.observing.default_settings import default_settings
 from grader.observing.door import ask_judge
 from grader.observing.quiet import quiet_stderr
@@ -82,6 +87,36 @@ def said(check: str, answer: Any, seed: int) -> str:
         return f"{type(error).__name__}: {str(error)[:300]}"
 
 
+def wrong_answers(path: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Yield exercise, name, source and declared code: of the stub and of one wrong answer each."""
+    lesson = read_lesson(path)
+    for bank in read_banks(path.parents[1], lesson):
+        wrong = [entry for entry in bank.entries if entry.kind == WRONG and entry.seed is None]
+        if not wrong:
+            continue  # a bank of right answers
+        yield bank.exercise, "untouched", stub_source(lesson.cell_of(bank.exercise).source), ""
+        chosen = wrong[sum(map(ord, bank.exercise)) % len(wrong)]
+        yield bank.exercise, chosen.name, chosen.source, chosen.code
+
+
+def said_of_wrong(checks: list[str], exercise: str, name: str, source: str, code: str, space: dict[str, Any]) -> str:
+    """Return "passed", or why the wrong answer did not fail as it should."""
+    file = f"<{exercise}, {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    kept = dict(space)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(source, file, "exec"), space)
+    told = [said(check, space[exercise], 0) for check in checks]
+    space.clear()
+    space.update(kept)
+    failures = [text.partition(":")[0] for text in told if not text.startswith("passed")]
+    if not code:
+        return "passed" if len(failures) == len(told) else f"the stub passes: {told}"
+    if not failures:
+        return "the wrong answer passes"
+    return "passed" if failures[0] == code else f"reported as {failures[0]}, declared {code}"
+
+
 def main() -> None:
     path, seeds = Path(sys.argv[1]).resolve(), [int(seed) for seed in sys.argv[2:]]
     text = path.read_text()
@@ -97,6 +132,13 @@ def main() -> None:
         for seed in seeds:
             started = time.perf_counter()
             line = {"check": check, "seed": seed, "said": said(check, space[answer], seed)}
+            print(json.dumps(line | {"seconds": round(time.perf_counter() - started, 1)}), flush=True)
+    if os.environ.get("ANSWERS") == "wrong":
+        for exercise, name, source, code in wrong_answers(path):
+            started = time.perf_counter()
+            checks = [check for check, answer in checks_in(cells) if answer == exercise]
+            verdict = said_of_wrong(checks, exercise, name, source, code, space)
+            line = {"check": f"{exercise}, {name}", "seed": 0, "said": verdict}
             print(json.dumps(line | {"seconds": round(time.perf_counter() - started, 1)}), flush=True)
     sys.stdout.flush()
     os._exit(0)  # the pretended device has no orderly end
