@@ -751,10 +751,41 @@ for hook_name in ("allreduce_hook", "fp16_compress_hook", "powerSGD_hook"):
 # | **combine with** | | accumulation with `no_sync`, mixed precision, compression |
 
 # %% [markdown]
-# **How such a script is started.** `torchrun --nproc_per_node=4 script.py` starts four ranks and sets `RANK`,
-# `LOCAL_RANK` and `WORLD_SIZE` for each. The script calls `dist.init_process_group("nccl")` and
-# `torch.cuda.set_device(local_rank)` first. `accelerate config` asks for the machines once and saves the answers;
-# `accelerate launch script.py` then does what `torchrun` does, also for TPUs through XLA.
+# **How such a script is started.** `torchrun` starts the ranks and gives each `RANK`, `LOCAL_RANK` and `WORLD_SIZE`.
+# The script chooses its backend and its device first: NCCL if every rank has a GPU of its own, gloo otherwise. The next
+# cell writes one and runs it, as you would in a terminal: `torchrun --standalone --nproc_per_node=2 train_ddp.py`.
+
+# %%
+import subprocess
+import sys
+from pathlib import Path
+
+script = """\
+import os
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+local_rank, ranks_here = int(os.environ["LOCAL_RANK"]), int(os.environ["LOCAL_WORLD_SIZE"])
+has_gpus = torch.cuda.device_count() >= ranks_here
+if has_gpus:
+    torch.cuda.set_device(local_rank)
+dist.init_process_group("nccl" if has_gpus else "gloo")
+device = torch.device("cuda", local_rank) if has_gpus else torch.device("cpu")
+model = DistributedDataParallel(torch.nn.Linear(8, 1).to(device))
+model(torch.full((4, 8), float(dist.get_rank()), device=device)).mean().backward()
+print(f"rank {dist.get_rank()} of {dist.get_world_size()} on {device}: {model.module.weight.grad.mean().item():.2f}")
+dist.destroy_process_group()
+"""
+Path("train_ddp.py").write_text(script)
+
+# %%
+command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", "train_ddp.py"]
+print(subprocess.run(command, capture_output=True, text=True).stdout)
+
+# %% [markdown]
+# Rank 0 has inputs of 0, rank 1 of 1, and both hold the mean gradient, 0.5. `accelerate config` asks for the machines
+# once and saves the answers; `accelerate launch script.py` then does what `torchrun` does, also for TPUs through XLA.
 
 # %% [markdown] tags=["further"]
 # ## Further: bug hunt

@@ -890,6 +890,7 @@ check_local_sgd_method(what_is_averaged)
 # %% [markdown]
 # **Sources**
 # - [Stich, Local SGD Converges Fast and Communicates Little][stich]: local SGD, and its convergence.
+# - [Douillard and others, DiLoCo][diloco]: the inner and the outer optimizer, and 500 times less communication.
 # - [Zhang and others, Parallel SGD: When does averaging help?][zhang]: averages during training and at the end.
 # - [Accelerate, LocalSGD][accelerate]: the loop of the guide.
 # - [PyTorch, SGD][sgd] and [AdamW][adamw]: the formulas of their steps.
@@ -898,6 +899,7 @@ check_local_sgd_method(what_is_averaged)
 # - [Efficient AI Model Training with PyTorch][published]: the account of the bug hunt.
 #
 # [stich]: https://arxiv.org/abs/1805.09767
+# [diloco]: https://arxiv.org/abs/2311.08105
 # [zhang]: https://arxiv.org/abs/1606.07365
 # [accelerate]: https://huggingface.co/docs/accelerate/usage_guides/local_sgd
 # [sgd]: https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html
