@@ -125,22 +125,6 @@ def _noting_accelerator(method: Method, record: PrecisionRecord) -> Method:
 
 
 @contextlib.contextmanager
-def fresh_accelerate_state() -> Iterator[None]:
-    """Let the block make Accelerators of any precision, and what follows it too.
-
-    Accelerate keeps the precision of the first Accelerator for the whole process. The Trainer forgets it in this same
-    way before it makes its own.
-    """
-    from accelerate.state import AcceleratorState
-
-    AcceleratorState._reset_state(reset_partial_state=True)
-    try:
-        yield
-    finally:
-        AcceleratorState._reset_state(reset_partial_state=True)
-
-
-@contextlib.contextmanager
 def record_asked_devices() -> Iterator[list[str]]:
     """Record for which devices the block makes autocast regions and scalers, and make none of them do anything.
 

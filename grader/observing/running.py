@@ -9,6 +9,7 @@ from typing import Any
 
 from grader.channel import kernel_settings
 from grader.observation import Observation
+from grader.observing.accelerate_state import own_accelerate_state
 from grader.observing.attempts import append_attempt
 from grader.observing.contract import explain_exception, require_function
 from grader.observing.default_settings import default_settings
@@ -42,7 +43,7 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
             seed = kernel_settings().seed
             started = time.perf_counter()
             try:
-                with quiet_stderr(), default_settings():
+                with quiet_stderr(), default_settings(), own_accelerate_state():
                     require_function(answer, exercise, parameters)
                     observation = _observe(observe, answer, seed, exercise)
                     if is_judged_outside():

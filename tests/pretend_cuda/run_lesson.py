@@ -35,9 +35,11 @@ import grader
 from grader.authoring.banks import WRONG, read_banks
 from grader.authoring.lesson import read_lesson
 from grader.authoring.notebook import stub_source
+from grader.observing.accelerate_state import own_accelerate_state
 from grader.observing.default_settings import default_settings
 from grader.observing.door import ask_judge
 from grader.observing.quiet import quiet_stderr
+from grader.verdict import CheckFailed
 
 
 class Cell(NamedTuple):
@@ -79,10 +81,12 @@ def defined_by(path: Path, cells: list[Cell]) -> dict[str, Any]:
 def said(check: str, answer: Any, seed: int) -> str:
     """Return the verdict's code and measurement, or the exception."""
     try:
-        with contextlib.redirect_stdout(io.StringIO()), quiet_stderr(), default_settings():
+        with contextlib.redirect_stdout(io.StringIO()), quiet_stderr(), default_settings(), own_accelerate_state():
             observation = getattr(grader, check).__wrapped__(answer, seed)
             verdict = ask_judge(check, observation, seed)
         return f"{verdict.code}: {verdict.measured[:200]}"
+    except CheckFailed as error:
+        return f"{error.code}: {error.measured[:200]}"
     except Exception as error:
         return f"{type(error).__name__}: {str(error)[:300]}"
 

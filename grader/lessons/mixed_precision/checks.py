@@ -24,11 +24,12 @@ from grader.lessons.mixed_precision.scaler_errors import explain_scaler_errors, 
 from grader.lessons.mixed_precision.scaler_runs import Facts, Tensors, observe_groups, observe_scaler, on_device
 from grader.lessons.mixed_precision.scales import scale_cases, scaler_cases
 from grader.observation import Observation
+from grader.observing.accelerate_state import fresh_accelerate_state
 from grader.observing.by_hand import refuse_libraries
 from grader.observing.contract import fail, require_number
 from grader.observing.form_peaks import claim_form_peak
 from grader.observing.library_calls import record_library_calls
-from grader.observing.precision import fresh_accelerate_state, record_asked_devices, record_precision
+from grader.observing.precision import record_asked_devices, record_precision
 from grader.observing.recording import TrainingRecord, record_training
 from grader.observing.running import make_check
 
