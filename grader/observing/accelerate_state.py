@@ -1,7 +1,7 @@
 """Keeps what Accelerate holds for the whole process apart for one block: the first Accelerator decides for all others.
 
-After one `Accelerator(mixed_precision="bf16")`, a later `Accelerator()` computes in bf16, too. So a corrected answer would
-fail for the mistake of the one before it.
+After one `Accelerator(mixed_precision="bf16")`, a later `Accelerator()` computes in bf16, too. So a corrected answer
+would fail for the mistake of the one before it.
 """
 
 from __future__ import annotations
