@@ -86,6 +86,12 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_found_faults",
         "check_segment_peak",
     ),
+    "grader.lessons.distillation.checks": (
+        "check_distillation_loss",
+        "check_distillation_trainer",
+        "check_distilled_student",
+        "check_soft_gradient",
+    ),
     "grader.lessons.learning_rate_schedules.checks": (
         "check_learning_rates",
         "check_noise_scale",
@@ -259,6 +265,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_data_parallel_trainer",
     ),
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
+    "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
+    "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",

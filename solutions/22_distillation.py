@@ -1,0 +1,509 @@
+# %% [markdown]
+# # 22. Distillation
+#
+# You train a small model on the answers of a large one, and keep the large one's cost out of the run.
+#
+# 40 min (estimated) · CPU is enough · after lesson 09
+
+# %% [markdown]
+# **You will be able to**
+# - predict what a temperature does to the gradient of a soft loss;
+# - complete the loss of distillation, with each factor where it belongs;
+# - write a run in which the teacher answers and does nothing else;
+# - give the Trainer a loss of your own.
+
+# %% tags=["given"]
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from grader import device_name, lesson_device, look
+
+device = lesson_device()
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Lesson 03: what does a forward under `torch.no_grad()` not keep?</summary>
+# The activations that a backward pass would need.
+# </details>
+# <details><summary>Lesson 00: what does the Trainer minimize if you give it only a model and data?</summary>
+# The loss that the model returns.
+# </details>
+
+# %% [markdown]
+# **The problem.** A large model is right more often, a small one is what you can serve. Below, a rule with six classes
+# labels random inputs, and 30 % of the labels are replaced at random. The **teacher** sees 16,000 rows; the
+# much smaller **student** has 500. What is lost?
+
+
+# %%
+def make_mlp(width, seed):
+    torch.manual_seed(seed)
+    layers = [nn.Linear(16, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 6)]
+    return nn.Sequential(*layers).to(device)
+
+
+def draw_rows(count, seed, noise):
+    draw = torch.Generator().manual_seed(seed)
+    inputs = torch.randn(count, 16, generator=draw)
+    is_replaced = torch.rand(count, generator=draw) < noise
+    with torch.no_grad():
+        labels = torch.where(is_replaced, torch.randint(6, (count,), generator=draw), rule(inputs).argmax(dim=1))
+    return inputs.to(device), labels.to(device)
+
+
+torch.manual_seed(0)
+rule = nn.Sequential(nn.Linear(16, 24), nn.Tanh(), nn.Linear(24, 6))
+for parameter in rule.parameters():
+    parameter.data.mul_(3)
+
+
+# %%
+def train_rows(model, inputs, loss_of_rows, updates):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    draw = torch.Generator().manual_seed(1)
+    for _ in range(updates):
+        rows = torch.randint(len(inputs), (64,), generator=draw).to(device)
+        optimizer.zero_grad()
+        loss_of_rows(model(inputs[rows]), rows).backward()
+        optimizer.step()
+    return model.eval()
+
+
+def accuracy_of(model):
+    inputs, labels = draw_rows(4_000, seed=99, noise=0.0)
+    with torch.no_grad():
+        return (model(inputs).argmax(dim=1) == labels).float().mean().item()
+
+
+many, many_labels = draw_rows(16_000, seed=5, noise=0.3)
+inputs, labels = draw_rows(500, seed=6, noise=0.3)
+large = train_rows(make_mlp(128, 0), many, lambda logits, rows: F.cross_entropy(logits, many_labels[rows]), 1_000)
+small = train_rows(make_mlp(24, 1), inputs, lambda logits, rows: F.cross_entropy(logits, labels[rows]), 300)
+for name, model in {"teacher, 16,000 rows": large, "student, 500 rows": small}.items():
+    numbers = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{name:<22} {numbers:>7,} parameters   accuracy {accuracy_of(model):.1%}")
+
+# %% [markdown]
+# The student learns the wrong labels by heart. The teacher could tell it more than a class: *this row is probably
+# class 2, perhaps 4, and never 0*. That is a distribution, a **soft target**, and it is there in the teacher's logits.
+#
+# A **temperature** `T` divides the logits before the softmax. At 1 most of the teacher's distributions are sharp; a
+# higher one shows how the other classes compare.
+
+# %%
+from grader import draw_curves
+
+temperatures = (1, 2, 4, 8)
+with torch.no_grad():
+    row = large(inputs)[7]
+ordered = row.sort(descending=True).values
+curves = {f"T = {temperature}": torch.softmax(ordered / temperature, dim=0).tolist() for temperature in temperatures}
+draw_curves(range(1, 7), curves, title="One row, six classes", x_label="class, by probability", y_label="probability")
+
+# %% [markdown]
+# ## Predict: what a temperature does to the gradient
+#
+# The **soft loss** is the Kullback-Leibler divergence of the student's distribution from the teacher's, both at `T`:
+#
+# `KL = sum over the classes of p (log p - log q)`, with `p` of the teacher and `q` of the student.
+#
+# Its gradient by the student's *logits* is as simple as that of the cross-entropy, `q - label`. Higher temperatures
+# flatten both distributions. How does the gradient change with `T`?
+
+# %% [markdown]
+# **Exercise.** Write the gradient down, without a loss and without autograd.
+#
+# *Contract*
+# - One row: both logits have the shape [classes], `temperature` is positive.
+# - Return the derivative of KL by the student's logits *before* their division by the temperature, as a tensor of
+#   this shape.
+
+# %% tags=["given"]
+from grader import check_soft_gradient
+
+
+# %% exercise="soft_gradient"
+def soft_gradient(student_logits: torch.Tensor, teacher_logits: torch.Tensor, temperature: float) -> torch.Tensor:
+    """Gradient of the soft loss by the student's logits.
+
+    Args:
+        student_logits: Logits of one row, [classes].
+        teacher_logits: The teacher's, [classes].
+        temperature: Divides both before the softmax.
+
+    Returns:
+        The gradient, [classes].
+    """
+    ### BEGIN SOLUTION
+    student = torch.softmax(student_logits / temperature, dim=0)
+    teacher = torch.softmax(teacher_logits / temperature, dim=0)
+    return (student - teacher) / temperature
+    ### END SOLUTION
+
+
+# %%
+def show_gradients():
+    with torch.no_grad():
+        student_logits, teacher_logits = small(inputs[:64]), large(inputs[:64])
+    for temperature in (1, 2, 4, 8, 16):
+        pairs = zip(student_logits, teacher_logits, strict=True)
+        norms = torch.stack([soft_gradient(*pair, temperature).norm() for pair in pairs])
+        print(f"T = {temperature:>2}: norm {norms.mean():.4f}, times T squared {temperature**2 * norms.mean():.4f}")
+
+
+look(show_gradients)
+
+# %% check="check_soft_gradient" points=2
+check_soft_gradient(soft_gradient)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: at temperature 1, what is the gradient of a cross-entropy whose target is a distribution?<br>
+# Then: the logits reach the softmax divided by `T`. What does the chain rule add?
+# </details>
+
+# %% [markdown]
+# **Investigate.** One `1 / T` is the chain rule's. A second comes from the distributions: at high temperatures they
+# approach the uniform one, and their difference shrinks like `1 / T`. So the gradient fades like `1 / T²`, next to a
+# loss of the labels that stays as it is. With a factor `T²` the balance of the two no longer depends on `T`.
+#
+# <details><summary>What is left of the soft loss, times T squared, when T is very high?</summary>
+# The student's logits minus the teacher's, both around their mean, divided by the number of classes: matching logits.
+# </details>
+
+# %% [markdown]
+# ## Complete: the loss
+#
+# `loss = alpha x T² x KL + (1 - alpha) x cross-entropy of the labels`
+#
+# Three calls go wrong silently. `F.kl_div(input, target)` takes **log-probabilities** of the student first, then the
+# teacher: the order is the opposite of the formula's. Its default `reduction="mean"` divides by the rows *and* the
+# classes. And a teacher whose logits carry a gradient learns from its student.
+
+# %% [markdown]
+# **Exercise.** Complete the loss: the soft part and the sum.
+#
+# *Contract*
+# - Both logits have the shape [rows, classes], `labels` [rows]; both losses are means over the rows.
+# - The soft loss is KL at the temperature, and is multiplied by its square; the labels' loss has no temperature.
+# - No gradient reaches the teacher's logits. Return a scalar tensor.
+#
+# The check compares the loss and both gradients in three settings.
+
+# %% tags=["given"]
+from grader import check_distillation_loss
+
+
+# %% exercise="distillation_loss"
+def distillation_loss(student_logits, teacher_logits, labels, temperature: float, alpha: float) -> torch.Tensor:
+    """Loss of distillation.
+
+    Args:
+        student_logits: [rows, classes].
+        teacher_logits: [rows, classes]; they may need a gradient.
+        labels: Classes, [rows].
+        temperature: Divides both logits in the soft loss.
+        alpha: Weight of the soft loss; the labels have the rest.
+
+    Returns:
+        The loss, a scalar.
+    """
+    hard = F.cross_entropy(student_logits, labels)
+    ### BEGIN SOLUTION
+    student = F.log_softmax(student_logits / temperature, dim=1)
+    teacher = F.softmax(teacher_logits.detach() / temperature, dim=1)
+    soft = F.kl_div(student, teacher, reduction="batchmean")
+    return alpha * temperature**2 * soft + (1 - alpha) * hard
+    ### END SOLUTION
+
+
+# %%
+def compare_students():
+    with torch.no_grad():
+        answers = large(inputs)  # of all rows, once
+    for temperature in (1.0, 4.0):
+
+        def loss_of_rows(logits, rows, temperature=temperature):
+            return distillation_loss(logits, answers[rows], labels[rows], temperature, 0.9)
+
+        student = train_rows(make_mlp(24, 1), inputs, loss_of_rows, 300)
+        print(f"student, 500 rows, T = {temperature:.0f}: accuracy {accuracy_of(student):.1%}")
+    print(f"the same student on labels alone: {accuracy_of(small):.1%}; its teacher: {accuracy_of(large):.1%}")
+
+
+look(compare_students)
+
+# %% check="check_distillation_loss" points=3
+check_distillation_loss(distillation_loss)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: set `alpha` to 1 and one row. Which number should come out if student and teacher agree?<br>
+# Then: `(loss of 2 equal rows) == (loss of 1 row)` tests the reduction.
+# </details>
+
+# %% [markdown]
+# The student learns from the same 500 rows and comes close to a teacher that saw 32 times as many. Its own rows needed
+# no right labels for that. The temperature matters little here: noisy labels make this teacher unsure already. A
+# teacher that is nearly always sure needs a higher one.
+
+# %% [markdown]
+# ## Write: the teacher only answers
+#
+# A run now holds two models. What does the second one cost? The cell takes one update of a student in four ways: alone;
+# with a teacher under `no_grad`; with a teacher whose graph is kept; and with answers that were stored before.
+
+# %%
+from grader import format_bytes, make_chain, measure_peak_memory, measure_step_time
+
+
+def make_update(way: str) -> dict:
+    student, teacher = make_chain(4, 128, 256).to(device), make_chain(8, 128, 1024).to(device)
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+    rows = torch.randn(512, 128, device=device)
+    stored = teacher(rows).detach()
+
+    def step():
+        with torch.set_grad_enabled(way == "teacher with a graph"):
+            wanted = stored if way in ("alone", "stored answers") else teacher(rows)
+        loss = student(rows).square().mean() if way == "alone" else F.mse_loss(student(rows), wanted.detach())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    return {"step": step, "model": student, "optimizer": optimizer, "inputs": rows}
+
+
+# %%
+ways = {way: make_update(way) for way in ("alone", "stored answers", "teacher under no_grad", "teacher with a graph")}
+for way, update in ways.items():
+    peak = measure_peak_memory(**update)
+    kind = f"{format_bytes(peak.above_entry_bytes)} of it during the update"
+    print(f"{way:<22} peak {format_bytes(peak.peak_bytes):>9}, {kind}")
+    print(measure_step_time(ways["alone"]["step"], update["step"], run_count=3, warm_up_count=1))
+
+# %% [markdown]
+# Under `no_grad` the teacher adds its weights, its forward, and the activations of one layer at a time. With a graph it
+# adds the activations of all layers, for nothing. Stored answers cost neither, only one row of logits for each row of
+# data, if the data is not augmented.
+
+# %% [markdown]
+# **Exercise.** Write one pass of distillation.
+#
+# *Contract*
+# - Plain SGD on the student, one update for each batch, in order; the student in train mode.
+# - `loss_function(student_logits, teacher_logits, labels)` returns the loss.
+# - The teacher may come in any mode. It runs once for each batch, in eval mode and without a graph, is not in the
+#   optimizer, and ends unchanged.
+# - Return the loss of each update, as a list of numbers.
+
+# %% tags=["given"]
+from grader import check_distilled_student
+
+
+# %% exercise="distil"
+def distil(student, teacher, loss_function, batches, learning_rate: float) -> list[float]:
+    """Train a student for one pass over batches.
+
+    Args:
+        student: A classifier, called on inputs [rows, features].
+        teacher: Another one, with the same classes.
+        loss_function: Takes (student's logits, teacher's logits, labels), returns a scalar.
+        batches: A list of (inputs, labels).
+        learning_rate: Of SGD.
+
+    Returns:
+        The loss of each update.
+    """
+    ### BEGIN SOLUTION
+    teacher.eval()
+    student.train()
+    optimizer = torch.optim.SGD(student.parameters(), lr=learning_rate)
+    losses = []
+    for inputs, labels in batches:
+        with torch.no_grad():
+            teacher_logits = teacher(inputs)
+        loss = loss_function(student(inputs), teacher_logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+    ### END SOLUTION
+
+
+# %%
+def show_losses():
+    batches = list(zip(inputs.split(100), labels.split(100), strict=True))
+
+    def loss(student_logits, teacher_logits, labels):
+        return F.mse_loss(student_logits, teacher_logits)
+
+    losses = distil(make_mlp(24, 1), large, loss, batches, 0.1)
+    print("losses:", ", ".join(f"{value:.2f}" for value in losses))
+
+
+look(show_losses)
+
+# %% check="check_distilled_student" points=3
+check_distilled_student(distil)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: which lines of an ordinary loop concern the teacher at all?<br>
+# Then: detached logits still come from a forward that built a graph. What stops it from being built?
+# </details>
+
+# %% [markdown]
+# ## The Trainer's form
+#
+# With Accelerate the loop stays: prepare the student, its optimizer and the loader, move the teacher to the device, and
+# call `accelerator.backward`. The Trainer owns the loop, so you change what it minimizes: a subclass overrides
+# `compute_loss(model, inputs, return_outputs, num_items_in_batch)`. It calls `model.train()` for the student alone,
+# and does not know of the teacher.
+
+# %% tags=["given"]
+from transformers import Trainer, TrainingArguments
+
+from grader import plain_trainer_arguments
+
+same_run = plain_trainer_arguments(device)  # equal to a plain raw loop; add the batch and the rate
+
+# %% [markdown]
+# **Exercise.** Distil with the Trainer.
+#
+# *Contract*
+# - One epoch in order, batches of `rows`, SGD at `learning_rate`; `same_run` holds the other arguments.
+# - Both models take a batch without its labels and return an output with `.logits`; labels are in `inputs["labels"]`.
+# - The loss is `loss_function(student_logits, teacher_logits, labels)`. The teacher is on the device already; what the
+#   raw loop promises of it holds here, too. Nothing is returned.
+
+# %% tags=["given"]
+from grader import check_distillation_trainer
+
+
+# %% exercise="distil_with_trainer"
+def distil_with_trainer(student, teacher, loss_function, dataset, rows: int, learning_rate: float) -> None:
+    """Train a student for one epoch with the Trainer.
+
+    Args:
+        student: Returns an output with .logits.
+        teacher: The same, on the device.
+        loss_function: Takes (student's logits, teacher's logits, labels), returns a scalar.
+        dataset: Rows as the models take them, labels included.
+        rows: Rows of a batch.
+        learning_rate: Of SGD.
+    """
+    ### BEGIN SOLUTION
+    teacher.eval()
+
+    class Distiller(Trainer):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            labels = inputs.pop("labels")
+            with torch.no_grad():
+                teacher_logits = teacher(**inputs).logits
+            outputs = model(**inputs)
+            loss = loss_function(outputs.logits, teacher_logits, labels)
+            return (loss, outputs) if return_outputs else loss
+
+    run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+    Distiller(student, TrainingArguments(**run), train_dataset=dataset).train()
+    ### END SOLUTION
+
+
+# %%
+from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
+
+
+def match_logits(student_logits, teacher_logits, labels):
+    return F.mse_loss(student_logits, teacher_logits)
+
+
+def train_pairs():
+    tokenizer = make_tokenizer()
+    pairs = tokenize_pairs(make_sentence_pairs(pairs=64), tokenizer)
+    student, teacher = (make_pair_classifier(seed=seed).to(device) for seed in (0, 1))
+    columns = ("input_ids", "attention_mask", "token_type_ids")
+    rows = {name: torch.tensor(pairs[:16][name], device=device) for name in columns}
+    for moment in ("before", "after"):
+        with torch.no_grad():
+            distance = F.mse_loss(student.eval()(**rows).logits, teacher.eval()(**rows).logits)
+        print(f"{moment:<7} the squared distance of the logits is {distance:.2g}")
+        distil_with_trainer(student, teacher, match_logits, pairs, 8, 0.05) if moment == "before" else None
+
+
+look(train_pairs)
+
+# %% check="check_distillation_trainer" points=2
+check_distillation_trainer(distil_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: what would the model return if its inputs still held the labels?<br>
+# Then: a function defined inside of yours sees the teacher and the loss; a class does, too.
+# </details>
+
+# %% [markdown]
+# ## Pruning, the other way to a small model
+#
+# **Pruning** sets weights to zero. The cell removes the half with the smallest magnitude from the teacher, and looks at
+# accuracy, bytes and time.
+
+# %%
+import copy
+
+from torch.nn.utils import prune
+
+pruned = copy.deepcopy(large)
+matrices = [(layer, "weight") for layer in pruned if isinstance(layer, nn.Linear)]
+prune.global_unstructured(matrices, pruning_method=prune.L1Unstructured, amount=0.5)
+for name, model in {"teacher": large, "pruned, masks kept": pruned}.items():
+    held = sum(value.untyped_storage().nbytes() for value in model.state_dict().values())
+    print(f"{name:<20} accuracy {accuracy_of(model):.1%}, weights and masks {format_bytes(held)}")
+with torch.no_grad():
+    print(measure_step_time(lambda: large(many), lambda: pruned(many), run_count=3, warm_up_count=1))
+
+# %% [markdown]
+# Half of the weights are zero, and nothing got smaller: zeros are stored like other numbers, and masks come on top.
+# Bytes and time fall where whole rows, heads or layers go (*structured* pruning, after which distillation repairs the
+# loss), or where the hardware knows the pattern: two zeros in each group of four on NVIDIA's sparse tensor cores.
+
+# %% [markdown]
+# - **Use it when** a model must be small or fast at inference, and a better one exists whose answers you may use.
+# - **Do not** to make *training* cheaper: the teacher's forward comes on top, or its answers have to be stored.
+# - **Combine with** stored answers, 16-bit inference of the teacher (lesson 05), LoRA for the student (lesson 21).
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Why is the soft loss multiplied by the temperature squared?</summary>
+# Its gradient fades like one over the temperature squared; the factor keeps its balance with the loss of the labels.
+# </details>
+# <details><summary>What is the difference between `teacher(rows).detach()` and a teacher under `no_grad`?</summary>
+# The gradient is the same. The first builds the graph of the teacher, and holds its activations until then.
+# </details>
+# <details><summary>Why does the teacher have to be in eval mode?</summary>
+# Dropout and batch statistics would make it another teacher at each batch, and change its running statistics.
+# </details>
+#
+# **Takeaway: the teacher answers, once for each batch, and nothing of it is trained or kept.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`.
+
+# %% [markdown]
+# **Sources**
+# - [Hinton, Vinyals and Dean, Distilling the Knowledge in a Neural Network][hinton]: soft targets, temperature, its
+#   square, and matching logits as the limit.
+# - [PyTorch, KLDivLoss][kl]: the order of the arguments, and `batchmean`.
+# - [Transformers, Trainer][trainer]: what a subclass may override.
+# - [PyTorch, pruning tutorial][pruning]: masks and what they are applied to. [NVIDIA, Accelerating sparse deep neural
+#   networks][sparse]: two of four.
+#
+# [hinton]: https://arxiv.org/abs/1503.02531
+# [kl]: https://docs.pytorch.org/docs/stable/generated/torch.nn.KLDivLoss.html
+# [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
+# [pruning]: https://docs.pytorch.org/tutorials/intermediate/pruning_tutorial.html
+# [sparse]: https://arxiv.org/abs/2104.08378
