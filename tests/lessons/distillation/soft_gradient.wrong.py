@@ -1,0 +1,96 @@
+# Wrong answers to soft_gradient.
+# Not here: library_shortcut, because no library has an entry point for this gradient.
+
+# %% answer="plain_baseline" code="teacher_made_hard"
+# Source: the gradient of a cross-entropy with the teacher's class as the label
+def soft_gradient(student_logits, teacher_logits, temperature):
+    target = F.one_hot(teacher_logits.argmax(), len(teacher_logits))
+    return (torch.softmax(student_logits / temperature, dim=0) - target) / temperature
+
+
+# %% answer="copied_from_lesson" code="temperature_not_used"
+# Source: the sentence of the text, q - label, at temperature 1
+def soft_gradient(student_logits, teacher_logits, temperature):
+    return torch.softmax(student_logits, dim=0) - torch.softmax(teacher_logits, dim=0)
+
+
+# %% answer="hard_coded" code="temperature_of_the_chain_rule_missing" seed=20011
+# Source: right at the temperatures of the notebook's case, by a table
+def soft_gradient(student_logits, teacher_logits, temperature):
+    factor = {1.0: 1.0, 4.0: 0.25, 0.5: 2.0}.get(temperature, 1.0)
+    softened = (torch.softmax(logits / temperature, dim=0) for logits in (student_logits, teacher_logits))
+    student, teacher = softened
+    return (student - teacher) * factor
+
+
+# %% edit="no_chain_rule" code="temperature_of_the_chain_rule_missing"
+# Source: q - p, as for a cross-entropy
+# -     return (student - teacher) / temperature
+# +     return student - teacher
+
+# %% edit="reversed" code="direction_reversed"
+# Source: target minus prediction
+# -     return (student - teacher) / temperature
+# +     return (teacher - student) / temperature
+
+# %% edit="square" code="divided_by_the_square"
+# Source: the gradient fades like 1 / T squared
+# -     return (student - teacher) / temperature
+# +     return (student - teacher) / temperature**2
+
+# %% edit="loss_multiplied" code="already_multiplied_by_the_square"
+# Source: the loss as papers write it, times T squared
+# -     return (student - teacher) / temperature
+# +     return (student - teacher) * temperature
+
+# %% edit="teacher_sharp" code="temperature_for_the_student_only"
+# Source: the temperature belongs to the student
+# -     teacher = torch.softmax(teacher_logits / temperature, dim=0)
+# +     teacher = torch.softmax(teacher_logits, dim=0)
+
+# %% edit="student_sharp" code="temperature_for_the_teacher_only"
+# Source: the temperature softens the targets
+# -     student = torch.softmax(student_logits / temperature, dim=0)
+# +     student = torch.softmax(student_logits, dim=0)
+
+# %% edit="multiplied" code="logits_multiplied"
+# Source: the temperature as an inverse
+# -     student = torch.softmax(student_logits / temperature, dim=0)
+# -     teacher = torch.softmax(teacher_logits / temperature, dim=0)
+# +     student = torch.softmax(student_logits * temperature, dim=0)
+# +     teacher = torch.softmax(teacher_logits * temperature, dim=0)
+
+# %% edit="logarithms" code="logarithms_subtracted"
+# Source: log_softmax, as in the loss
+# -     return (student - teacher) / temperature
+# +     return (student.log() - teacher.log()) / temperature
+
+# %% edit="logits" code="logits_subtracted"
+# Source: matching logits
+# -     return (student - teacher) / temperature
+# +     return (student_logits - teacher_logits) / temperature
+
+# %% edit="mean" code="averaged_over_classes"
+# Source: reduction="mean"
+# -     return (student - teacher) / temperature
+# +     return (student - teacher) / temperature / len(student)
+
+
+# %% answer="autograd_of_the_other" code="arguments_of_kl_swapped"
+# Source: F.kl_div with the teacher first
+def soft_gradient(student_logits, teacher_logits, temperature):
+    logits = student_logits.clone().requires_grad_()
+    teacher = F.log_softmax(teacher_logits / temperature, dim=0)
+    F.kl_div(teacher, F.softmax(logits / temperature, dim=0), reduction="sum").backward()
+    return logits.grad
+
+
+# %% edit="a_number" code="another_shape"
+# Source: the gradient's norm
+# -     return (student - teacher) / temperature
+# +     return ((student - teacher) / temperature).norm()
+
+# %% edit="a_list" code="no_tensor_returned"
+# Source: .tolist()
+# -     return (student - teacher) / temperature
+# +     return ((student - teacher) / temperature).tolist()
