@@ -1,4 +1,5 @@
 # Wrong answers to distillation_loss.
+# Not here: hard_coded, because three losses of random logits are nothing to write down.
 # Not here: library_shortcut, because no library has an entry point for this loss.
 
 # %% answer="plain_baseline" code="teacher_left_out"
@@ -13,11 +14,6 @@ def distillation_loss(student_logits, teacher_logits, labels, temperature, alpha
     hard = F.cross_entropy(student_logits, labels)
     return alpha * F.mse_loss(student_logits, teacher_logits.detach()) + (1 - alpha) * hard
 
-
-# %% edit="hard_coded" code="temperature_squared_missing" seed=20011
-# Source: the factors of the notebook's case, written down
-# -     return alpha * temperature**2 * soft + (1 - alpha) * hard
-# +     return alpha * {4.0: 16, 1.0: 1}.get(temperature, 1) * soft + (1 - alpha) * hard
 
 # %% edit="attached" code="gradient_reaches_the_teacher"
 # Source: detach() left out

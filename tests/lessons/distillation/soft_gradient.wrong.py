@@ -1,4 +1,5 @@
 # Wrong answers to soft_gradient.
+# Not here: hard_coded, because five rows of random numbers are nothing to write down.
 # Not here: library_shortcut, because no library has an entry point for this gradient.
 
 # %% answer="plain_baseline" code="teacher_made_hard"
@@ -12,15 +13,6 @@ def soft_gradient(student_logits, teacher_logits, temperature):
 # Source: the sentence of the text, q - label, at temperature 1
 def soft_gradient(student_logits, teacher_logits, temperature):
     return torch.softmax(student_logits, dim=0) - torch.softmax(teacher_logits, dim=0)
-
-
-# %% answer="hard_coded" code="temperature_of_the_chain_rule_missing" seed=20011
-# Source: right at the temperatures of the notebook's case, by a table
-def soft_gradient(student_logits, teacher_logits, temperature):
-    factor = {1.0: 1.0, 4.0: 0.25, 0.5: 2.0}.get(temperature, 1.0)
-    softened = (torch.softmax(logits / temperature, dim=0) for logits in (student_logits, teacher_logits))
-    student, teacher = softened
-    return (student - teacher) * factor
 
 
 # %% edit="no_chain_rule" code="temperature_of_the_chain_rule_missing"
