@@ -162,8 +162,9 @@ for stops_early in (False, True):
 # not saved, so that layer, a third of the block's weights, is not repeated: less than the contract's whole pass.
 #
 # **Where `6 · parameters · tokens` fails.** The rule gives each weight 2 FLOPs forward and 4 backward, so it ignores
-# attention and may count embeddings. The Trainer's `total_flos` is this rule, without embeddings (transformers
-# 5.23). The next cell divides it by the contractions of GPT-2's shape, 12 layers of width 768.
+# attention. Without embeddings it also ignores a head that shares their weight; with them it counts position
+# embeddings. The Trainer's `total_flos` is this rule, without embeddings (transformers 5.23). The next cell divides
+# it by the contractions of GPT-2's shape, 12 layers of width 768 and a tied head.
 
 # %%
 weights = 12 * 12 * 768**2
@@ -234,19 +235,20 @@ print(step_time)
 
 # %% [markdown]
 # A share needs a peak. For a GPU it is in the datasheet. For your CPU, measure it: a large product for the FLOP/s, a
-# long copy for the bytes per second. These two numbers are all that the next section needs to know of a machine.
+# sum of long tensors for the bytes per second. A peak is what the *fastest* run reaches, since other work only adds
+# time. These two numbers are all that the next section needs to know of a machine.
 
 # %%
 square, result = torch.randn(2, 1024, 1024, device=device)
-long, copied = torch.randn(2, 2**24, device=device)  # 64 MiB each
+long, other, total = torch.randn(3, 2**24, device=device)  # 64 MiB each
 
 
 def seconds_of(operation):
-    return measure_step_time(operation, run_count=5).steps[0].median_seconds
+    return min(measure_step_time(operation, run_count=5).steps[0].run_seconds)
 
 
 machine_flops = 2 * 1024**3 / seconds_of(lambda: torch.mm(square, square, out=result))
-machine_bytes = 2 * 4 * 2**24 / seconds_of(lambda: copied.copy_(long))
+machine_bytes = 3 * 4 * 2**24 / seconds_of(lambda: torch.add(long, other, out=total))
 rate = count_flops(model, tokens) / step_time.steps[0].median_seconds
 print(f"this machine: {machine_flops / 1e9:.0f} GFLOP/s, {machine_bytes / 1e9:.1f} GB/s in fp32")
 print(f"the training step: {rate / 1e9:.0f} GFLOP/s, an MFU of {rate / machine_flops:.0%}")
@@ -347,13 +349,13 @@ from grader import draw_roofline
 
 rows = torch.randn(4, 4096, device=device)
 weight = torch.randn(4096, 2048, device=device)
-n, other = 2**24, torch.ones(2**24, device=device)
+n = 2**24
 operations = {  # FLOPs, bytes, call
     "product": (2 * 1024**3, 4 * 3 * 1024**2, lambda: torch.mm(square, square, out=result)),
     "4 rows": (2 * 4 * 4096 * 2048, 4 * (4 * 4096 + 4096 * 2048 + 4 * 2048), lambda: rows @ weight),
-    "add": (n, 4 * 3 * n, lambda: torch.add(long, other, out=copied)),
-    "ReLU": (n, 4 * 2 * n, lambda: torch.clamp_min(long, 0, out=copied)),
-    "GELU": (10 * n, 4 * 2 * n, lambda: torch.ops.aten.gelu.out(long, out=copied)),
+    "add": (n, 4 * 3 * n, lambda: torch.add(long, other, out=total)),
+    "ReLU": (n, 4 * 2 * n, lambda: torch.clamp_min(long, 0, out=total)),
+    "GELU": (10 * n, 4 * 2 * n, lambda: torch.ops.aten.gelu.out(long, out=total)),
 }
 points = {}
 for name, (flops, moved, call) in operations.items():
@@ -423,18 +425,14 @@ from torch.profiler import profile, supported_activities
 from grader import draw_trace, make_chain
 
 
-class SlowRows(torch.utils.data.Dataset):
-    def __len__(self):
-        return 3
-
-    def __getitem__(self, index):
-        time.sleep(0.005)
-        return torch.full((128, 256), float(index))
+def load(number):
+    time.sleep(0.005)
+    return torch.full((128, 256), float(number))
 
 
 chain = make_chain(4, 256, 512).to(device)
 with profile(activities=supported_activities(), record_shapes=True) as profiler:
-    for batch in torch.utils.data.DataLoader(SlowRows(), batch_size=None):
+    for batch in torch.utils.data.DataLoader(range(3), batch_size=None, collate_fn=load):
         chain(batch.to(device)).square().mean().backward()
 
 # %%
@@ -561,7 +559,8 @@ from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, pl
 pairs = tokenize_pairs(make_sentence_pairs(pairs=64), make_tokenizer())
 model = make_pair_classifier().to(device)
 arguments = TrainingArguments(**plain_trainer_arguments(device) | {"per_device_train_batch_size": 8})
-metrics = Trainer(model, arguments, train_dataset=pairs).train().metrics
+trainer = Trainer(model, arguments, train_dataset=pairs)
+metrics = trainer.train().metrics
 batch = {name: values.to(device) for name, values in next(iter(torch.utils.data.DataLoader(pairs, 8))).items()}
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
@@ -573,7 +572,7 @@ def bare_step():
 
 
 bare = 8 / seconds_of(bare_step)
-print(f"train_runtime {format_seconds(metrics['train_runtime'])}, total_flos {metrics['total_flos']:.3g}")
+print(f"train_runtime {format_seconds(metrics['train_runtime'])}, total_flos {trainer.state.total_flos:.3g}")
 print(f"train_samples_per_second {metrics['train_samples_per_second']:,.0f}, the bare step {bare:,.0f}")
 
 # %% [markdown]
