@@ -49,6 +49,7 @@ def _run(utilization: Callable[..., float], run: PublishedRun) -> float:
 
 
 FLOPS = "6 * parameters + 12 * layers * width * time"
+PALM = "(6 * 540.35e9 + 12 * 118 * 12_288 * 2048) * 238_300 / (6144 * 275e12)"
 DENSE = "peak / 2 if is_sparse else peak"
 
 TABLE = ReferenceTable(
@@ -97,7 +98,7 @@ TABLE = ReferenceTable(
         "visible_case_hard_coded",
         "You return the utilization of the run in the notebook, whatever the arguments are. "
         "Use what your function receives.",
-        {"return flops_per_token * tokens_per_second / dense": "return dense * 0 + 0.46238"},
+        {"return flops_per_token * tokens_per_second / dense": f"return {PALM}"},
     ),
     run=_run,
     cases=published_runs,
