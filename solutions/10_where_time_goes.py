@@ -337,8 +337,8 @@ check_kernel_times(kernel_times)
 
 # %% [markdown]
 # **Investigate.** Every kernel but the product is below the ridge, so halving the bits halves its time, and a device
-# with more FLOP/s does nothing for it. With 16 rows, even the product is. That is the V100's secret: fp16 made
-# products eight times as fast and the rest twice.
+# with more FLOP/s does nothing for it. With 16 rows, even the product is. That fits the V100's run: fp16 can make
+# products eight times as fast, and everything else at most twice.
 #
 # The activation's backward moves half as much again as its forward. (Guides say that it reads the *output* of the
 # forward pass. That holds for ReLU; GELU's needs the input.) Now this machine: the FLOPs for each number are assumed,
