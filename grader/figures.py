@@ -203,6 +203,83 @@ def draw_spans(spans: Mapping[str, Mapping[str, tuple[float, float]]], *, title:
     _print_table(["", *ends], rows)
 
 
+def draw_roofline(
+    points: Mapping[str, tuple[float, float]], flops_per_second: float, bytes_per_second: float, *, title: str
+) -> None:
+    """Show operations below the two roofs of a device, on logarithmic axes, and print their places.
+
+    Args:
+        points: For each operation its FLOPs per byte, and the FLOP/s that it reached.
+        flops_per_second: The device's rate of computing: the flat roof.
+        bytes_per_second: The device's rate of moving bytes: the slope of the other roof.
+        title: What is compared.
+    """
+    ridge = flops_per_second / bytes_per_second
+    ends = [*(across for across, _ in points.values()), ridge]
+    span = (min(ends) / 3, 6 * max(ends))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        roof = [min(flops_per_second, across * bytes_per_second) for across in (span[0], ridge, span[1])]
+        axes.plot([span[0], ridge, span[1]], roof, color="black", label="roof")
+        axes.axvline(ridge, color="black", linewidth=0.8, linestyle=":")
+        for name, (across, up) in points.items():
+            axes.plot([across], [up], marker="o", color=LINE_STYLES[0][0])
+            axes.annotate(f"  {name}", (across, up), ha="left", va="top")
+        axes.set(title=title, xlabel="FLOPs per byte", ylabel="FLOP/s", xscale="log", yscale="log", xlim=span)
+        axes.grid(alpha=0.4)
+
+    _show(lambda: _render(paint, width_inches=8.0), title)
+    rows = []
+    for name, (across, up) in points.items():
+        roof = min(flops_per_second, across * bytes_per_second)
+        rows.append([name, f"{across:.3g}", f"{up / 1e9:.3g}", f"{up / roof:.0%}"])
+    _print_table(["", "FLOPs per byte", "GFLOP/s", "of the roof"], rows)
+    print(f"the roofs meet at {ridge:.3g} FLOPs per byte")
+
+
+def draw_trace(events: Sequence[Mapping[str, Any]], *, title: str, milliseconds: float = 0.0) -> None:
+    """Show a trace as one row for each kind of event and stream, and print the sums of its durations.
+
+    Args:
+        events: Events of a Chrome trace with `cat`, `name`, `ts` and `dur` in microseconds.
+        title: What is shown.
+        milliseconds: How much of the trace the picture shows, from the second step on; all of it if left out.
+    """
+    steps = sorted(event["ts"] for event in events if event["name"].startswith("ProfilerStep"))
+    start = steps[1] if milliseconds and len(steps) > 1 else min(event["ts"] for event in events)
+    lanes: dict[str, list[tuple[float, float]]] = {}
+    for event in events:
+        if lane := _lane_of(event):
+            lanes.setdefault(lane, []).append(((event["ts"] - start) / 1e3, event["dur"] / 1e3))
+
+    def paint(figure: Figure) -> None:
+        axes = figure.subplots()
+        for row, (lane, parts) in enumerate(sorted(lanes.items())):
+            colour = LINE_STYLES[0 if lane.startswith("CPU") else 1][0]
+            axes.broken_barh(parts, (row - 0.35, 0.7), facecolor=colour, edgecolor="black", linewidth=0.2)
+        axes.set(title=title, xlabel="milliseconds", yticks=range(len(lanes)), yticklabels=sorted(lanes))
+        if milliseconds:
+            axes.set_xlim(0, milliseconds)
+        axes.invert_yaxis()
+
+    _show(lambda: _render(paint, width_inches=9.0), title)
+    rows = [[lane, len(parts), f"{sum(length for _, length in parts):.3g}"] for lane, parts in sorted(lanes.items())]
+    _print_table(["", "events", "sum of ms"], rows)
+
+
+def _lane_of(event: Mapping[str, Any]) -> str:
+    """Return the row of an event in a picture; nothing for what is not shown."""
+    category, name = event.get("cat"), event["name"]
+    if category == "kernel":
+        return f"device, stream {event['args']['stream']}"
+    if "DataLoader" in name:
+        return "CPU: loading"
+    if category == "cuda_runtime":
+        return "CPU: waiting" if "Synchronize" in name else "CPU: launching"
+    return "CPU: operators" if category == "cpu_op" else ""
+
+
 def _paint_spans(axes: Axes, spans: Mapping[str, Mapping[str, tuple[float, float]]]) -> None:
     hatches = ("", "//", "..", "xx")
     axes.set_xscale("log")

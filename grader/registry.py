@@ -17,8 +17,10 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "draw_bars",
         "draw_curves",
         "draw_points",
+        "draw_roofline",
         "draw_spans",
         "draw_timelines",
+        "draw_trace",
     ),
     "grader.lessons.adafactor.checks": (
         "check_adafactor_accelerate",
@@ -145,6 +147,13 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_own_meter",
         "check_step_peak",
     ),
+    "grader.lessons.where_time_goes.checks": (
+        "check_kernel_times",
+        "check_step_flops",
+        "check_trace_diagnoses",
+        "check_utilization",
+    ),
+    "grader.lessons.where_time_goes.traces": ("recorded_traces",),
     "grader.meters.device_facts": ("device_facts",),
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.form_table": ("compare_forms",),
@@ -343,6 +352,10 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.where_memory_goes.out_of_memory": ("check_out_of_memory",),
     "grader.judging.lessons.where_memory_goes.own_meter": ("check_own_meter",),
     "grader.judging.lessons.where_memory_goes.step_peak": ("check_step_peak",),
+    "grader.judging.lessons.where_time_goes.kernels": ("check_kernel_times",),
+    "grader.judging.lessons.where_time_goes.steps": ("check_step_flops",),
+    "grader.judging.lessons.where_time_goes.traces": ("check_trace_diagnoses",),
+    "grader.judging.lessons.where_time_goes.utilization": ("check_utilization",),
 }
 
 HOME_OF: Final = {name: home for home, names in HOMES.items() for name in names}

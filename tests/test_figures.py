@@ -10,8 +10,10 @@ from grader.figures import (
     draw_bars,
     draw_curves,
     draw_points,
+    draw_roofline,
     draw_spans,
     draw_timelines,
+    draw_trace,
     render_timelines,
 )
 from grader.meters.measurement import measure_peak_memory
@@ -77,3 +79,19 @@ def test_points_print_their_places(capsys):
         ["AdamW", "2.40", "0.481"],
         ["SGD", "0.00", "0.912"],
     ]
+
+
+def test_a_roofline_prints_each_operation_as_a_share_of_its_roof(capsys):
+    draw_roofline({"copy": (0.5, 4e9), "product": (100.0, 5e10)}, 1e11, 1e10, title="Roofs")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines[1:3]] == [["copy", "0.5", "4", "80%"], ["product", "100", "50", "50%"]]
+    assert lines[3] == "the roofs meet at 10 FLOPs per byte"
+
+
+def test_a_trace_prints_the_sum_of_each_row(capsys):
+    kernel = {"cat": "kernel", "name": "gemm", "ts": 5.0, "dur": 2000.0, "args": {"stream": 7}}
+    launch = {"cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1.0, "dur": 4.0, "args": {}}
+    step = {"cat": "user_annotation", "name": "ProfilerStep#0", "ts": 0.0, "dur": 9.0, "args": {}}
+    draw_trace([step, launch, kernel, kernel], title="Steps")
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert rows == [["CPU:", "launching", "1", "0.004"], ["device,", "stream", "7", "2", "4"]]

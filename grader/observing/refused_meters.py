@@ -7,11 +7,15 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from torch.utils.flop_counter import FlopCounterMode
+
 from grader.meters import forecast, measurement
 from grader.observing.contract import fail
 from grader.ranks import run
 
-Seam = tuple[ModuleType, str, str, str]  # module, what it calls first, misconception, what the learner called
+Seam = tuple[
+    ModuleType | type, str, str, str
+]  # module or class, what it calls first, misconception, what the learner called
 
 
 @contextlib.contextmanager
@@ -39,6 +43,13 @@ def refuse_rank_runs(instead: str) -> Iterator[None]:
         instead: What is asked for, for the message.
     """
     with _refused(instead, (run, "rank_module", "ranks_run", "run_ranks or look_at_ranks")):
+        yield
+
+
+@contextlib.contextmanager
+def refuse_flop_counter(instead: str) -> Iterator[None]:
+    """Fail the check when the block counts FLOPs with PyTorch's counter."""
+    with _refused(instead, (FlopCounterMode, "__enter__", "flops_counted", "FlopCounterMode")):
         yield
 
 

@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 10: where time goes."""

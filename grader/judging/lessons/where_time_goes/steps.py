@@ -1,0 +1,173 @@
+"""Judges the FLOPs of a training step; a test compares the reference with PyTorch's counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.where_time_goes.steps import StepCase, step_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+StepFlops = Callable[..., float]
+
+
+def step_flops(
+    layers: int, width: int, heads: int, vocabulary: int, batch: int, time: int, is_checkpointed: bool
+) -> float:
+    """Return the FLOPs of all contractions of one training step."""
+    tokens = batch * time
+    weights = 12 * width**2
+    attention = 4 * time * width
+    head = 2 * vocabulary * width
+    blocks = tokens * layers * (2 * weights + attention)
+    again = blocks if is_checkpointed else 0
+    return 3 * (blocks + tokens * head) + again
+
+
+def judge_step_flops(observation: Observation, seed: int) -> Verdict:
+    """Compare the FLOPs of three steps."""
+    answer = TABLE.answer(seed, observation.facts["answers"])
+    if answer.is_right:
+        return Verdict(PASSED, "", f"the FLOPs of {len(answer.values)} steps right")
+    case: StepCase = answer.case
+    place = f"{case.layers} layers, width {case.width}, {case.heads} heads, vocabulary {case.vocabulary}"
+    place += f", {case.batch} x {case.time} tokens" + (", checkpointed" if case.is_checkpointed else "")
+    expected = f"{answer.truth:,.0f} FLOPs ({place})"
+    measured = f"{answer.value:,.0f}, {answer.value / answer.truth:.4g} times that"
+    otherwise = (
+        "You get one product of the step wrong. Count the forward pass of one block for one token, then add the head."
+    )
+    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+
+
+def _run(step_flops: StepFlops, case: StepCase) -> float:
+    return step_flops(*case.arguments)
+
+
+WEIGHTS = "12 * width**2"
+ATTENTION = "4 * time * width"
+HEAD = "2 * vocabulary * width"
+AGAIN = "blocks if is_checkpointed else 0"
+STEP = "3 * (blocks + tokens * head) + again"
+
+TABLE = ReferenceTable(
+    step_flops,
+    Misconception(
+        "multiply_adds_counted_once",
+        "You count a multiplication and an addition as one operation. A FLOP is either of them, so each pair is two.",
+        {STEP: f"({STEP}) / 2"},
+    ),
+    Misconception(
+        "forward_only",
+        "You count the forward pass alone. Backward needs two products for each of forward's: one for the gradient "
+        "of each factor.",
+        {STEP: "blocks + tokens * head + again"},
+        variants=[{STEP: "blocks + tokens * head"}],
+    ),
+    Misconception(
+        "backward_as_long_as_forward",
+        "You count two passes' worth. Backward alone needs twice the FLOPs of forward, so the step needs three.",
+        {STEP: "2 * (blocks + tokens * head) + again"},
+    ),
+    Misconception(
+        "six_times_parameters",
+        "You use 6 FLOPs for each parameter and token, and nothing else. The products of attention hold no "
+        "parameters, the lookup of an embedding computes nothing, and a checkpointed block runs once more.",
+        {ATTENTION: "0", AGAIN: "0"},
+        variants=[
+            {ATTENTION: "0", AGAIN: "0", HEAD: "4 * vocabulary * width"},
+            {ATTENTION: "0", AGAIN: "0", WEIGHTS: "12 * width**2 + 13 * width"},
+            {
+                ATTENTION: "0",
+                AGAIN: "0",
+                WEIGHTS: "12 * width**2 + 13 * width",
+                HEAD: "2 * (vocabulary + vocabulary + time + 2) * width",
+            },
+        ],
+    ),
+    Misconception(
+        "attention_forgotten",
+        "You count the products with weights alone. Queries with keys, and probabilities with values, are products, "
+        "too, and they grow with the square of the time.",
+        {ATTENTION: "0"},
+    ),
+    Misconception(
+        "half_of_attention",
+        "You count half of attention: one of its two products, or the causal half of both. "
+        "The counter takes the whole square of each.",
+        {ATTENTION: "2 * time * width"},
+    ),
+    Misconception(
+        "attention_per_head_at_full_width",
+        "You multiply attention by its heads. Each head works on width / heads features, so all of them together "
+        "compute as much as one of full width.",
+        {ATTENTION: "4 * time * width * heads"},
+        variants=[{ATTENTION: "4 * time * width // heads"}],
+    ),
+    Misconception(
+        "attention_of_all_tokens_with_all",
+        "You let each token attend to all tokens of the batch. It attends to those of its own sequence.",
+        {ATTENTION: "4 * tokens * width"},
+    ),
+    Misconception(
+        "time_squared_for_each_token",
+        "You use the square of the time for each token, and multiply by the tokens again. One token has `time` scores.",
+        {ATTENTION: "4 * time**2 * width"},
+    ),
+    Misconception(
+        "head_forgotten",
+        "You leave out the head, which multiplies every position with the whole vocabulary.",
+        {HEAD: "0"},
+    ),
+    Misconception(
+        "lookup_counted",
+        "You count the embedding as a product. It is a lookup: it copies rows and computes nothing.",
+        {HEAD: "4 * vocabulary * width"},
+    ),
+    Misconception(
+        "head_in_each_layer",
+        "You count the head once for each layer. It follows the last one.",
+        {HEAD: "2 * vocabulary * width * layers"},
+    ),
+    Misconception(
+        "weights_of_a_block_miscounted",
+        "You miss a weight of the block, or add one. In squares of the width it holds 3 for queries, keys and values, "
+        "1 for the output, and 4 for each of the two layers of the feed-forward network.",
+        {WEIGHTS: "8 * width**2"},
+        variants=[{WEIGHTS: f"{count} * width**2"} for count in (5, 6, 9, 10, 11, 13, 16)],
+    ),
+    Misconception(
+        "one_sequence_counted",
+        "You count one sequence, or one position. Multiply by `batch` and by `time`.",
+        {"batch * time": "time"},
+        variants=[{"batch * time": "batch"}],
+    ),
+    Misconception(
+        "checkpointing_ignored",
+        "You count a checkpointed step like a plain one. Each block runs forward once more before its backward pass.",
+        {AGAIN: "0"},
+    ),
+    Misconception(
+        "head_repeated",
+        "You repeat the whole forward pass under checkpointing. The head is not in a block, so it runs once.",
+        {AGAIN: "blocks + tokens * head if is_checkpointed else 0"},
+    ),
+    Misconception(
+        "whole_step_repeated",
+        "You repeat backward together with forward. Checkpointing repeats the forward pass of the blocks alone.",
+        {AGAIN: "3 * blocks if is_checkpointed else 0"},
+        variants=[{AGAIN: "2 * blocks if is_checkpointed else 0"}],
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You return the FLOPs of the model in the notebook, whatever the arguments are. "
+        "Use what your function receives.",
+        {f"return {STEP}": "return 352_321_536"},
+    ),
+    run=_run,
+    cases=step_cases,
+    is_near=within(relative=1e-6),
+)

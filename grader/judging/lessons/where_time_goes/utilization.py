@@ -1,0 +1,106 @@
+"""Judges the model FLOPs utilization of published runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.where_time_goes.utilization import PublishedRun, published_runs
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+
+def utilization(
+    parameters: float,
+    layers: int,
+    width: int,
+    time: int,
+    tokens_per_second: float,
+    devices: int,
+    datasheet: float,
+    is_sparse: bool,
+    is_checkpointed: bool,
+) -> float:
+    """Return the share of the devices' dense peak rate that the model's own FLOPs use."""
+    flops_per_token = 6 * parameters + 12 * layers * width * time
+    peak = devices * datasheet
+    dense = peak / 2 if is_sparse else peak
+    return flops_per_token * tokens_per_second / dense
+
+
+def judge_utilization(observation: Observation, seed: int) -> Verdict:
+    """Compare the utilization of three runs."""
+    answer = TABLE.answer(seed, observation.facts["answers"])
+    if answer.is_right:
+        return Verdict(PASSED, "", f"the utilization of {len(answer.values)} runs right")
+    run: PublishedRun = answer.case
+    expected = f"{answer.truth:.4f}, for {run.parameters:.4g} parameters on {run.devices} devices"
+    measured = f"{answer.value:.4f}, {answer.value / answer.truth:.4g} times that"
+    otherwise = (
+        "You differ in the FLOPs of a token or in the peak. Print both for the first run, and compare their sizes."
+    )
+    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+
+
+def _run(utilization: Callable[..., float], run: PublishedRun) -> float:
+    return utilization(*run.arguments)
+
+
+FLOPS = "6 * parameters + 12 * layers * width * time"
+PALM = "(6 * 540.35e9 + 12 * 118 * 12_288 * 2048) * 238_300 / (6144 * 275e12)"
+DENSE = "peak / 2 if is_sparse else peak"
+
+TABLE = ReferenceTable(
+    utilization,
+    Misconception(
+        "attention_left_out",
+        "You use 6 FLOPs for each parameter and leave out attention, which has no parameters. Add its share.",
+        {FLOPS: "6 * parameters"},
+    ),
+    Misconception(
+        "attention_of_the_forward_pass",
+        "You count attention's forward pass alone. Backward takes twice as much again: 12, where forward has 4.",
+        {FLOPS: "6 * parameters + 4 * layers * width * time"},
+        variants=[{FLOPS: "6 * parameters + 6 * layers * width * time"}],
+    ),
+    Misconception(
+        "forward_of_the_parameters",
+        "You count 2 FLOPs for each parameter, which is the forward pass. Training takes 6.",
+        {FLOPS: "2 * parameters + 12 * layers * width * time"},
+        variants=[{FLOPS: "2 * parameters + 4 * layers * width * time"}],
+    ),
+    Misconception(
+        "sparse_rate_used",
+        "You divide by a rate that assumes sparsity, as datasheets print it. Dense products reach half of it at most.",
+        {DENSE: "peak"},
+    ),
+    Misconception(
+        "dense_rate_halved",
+        "You halve a rate that is dense already. Look at `is_sparse`.",
+        {DENSE: "peak / 2"},
+        variants=[{DENSE: "peak if is_sparse else peak / 2"}],
+    ),
+    Misconception(
+        "recomputation_counted",
+        "You count the forward pass that checkpointing repeats. That is *hardware* FLOPs utilization: MFU counts what "
+        "the model needs, so that recomputing earns nothing.",
+        {FLOPS: "(6 * parameters + 12 * layers * width * time) * (4 / 3 if is_checkpointed else 1)"},
+        variants=[{FLOPS: "(8 if is_checkpointed else 6) * parameters + 12 * layers * width * time"}],
+    ),
+    Misconception(
+        "one_device_counted",
+        "You divide the rate of all devices by the peak of one. Multiply the peak by `devices`.",
+        {"devices * datasheet": "datasheet"},
+    ),
+    Misconception(
+        "visible_case_hard_coded",
+        "You return the utilization of the run in the notebook, whatever the arguments are. "
+        "Use what your function receives.",
+        {"return flops_per_token * tokens_per_second / dense": f"return {PALM}"},
+    ),
+    run=_run,
+    cases=published_runs,
+    is_near=within(relative=1e-6),
+)
