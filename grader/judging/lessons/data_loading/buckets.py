@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from grader.judging.misconceptions import Misconception, Table
@@ -110,7 +111,7 @@ class Buckets:
     def runs(self) -> float:
         """Which share of neighbouring batches goes on falling, or on rising, in length: about half by chance."""
         longest = [max((self.case.lengths[row] for row in batch), default=0) for batch in self.answers[FIRST]]
-        falls = [first >= second for first, second in zip(longest, longest[1:], strict=False)]
+        falls = [first >= second for first, second in pairwise(longest)]
         return max(sum(falls), len(falls) - sum(falls)) / max(1, len(falls))
 
     @cached_property

@@ -111,7 +111,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "shortest_first",
-        "You sort the shortest rows first, so that the short last batch holds the longest ones. Sort the longest first.",
+        "You sort the shortest rows first, so that the short last batch holds the longest ones. Put the longest first.",
         {"positions(longest_first) - tokens": "positions(sorted(lengths)) - tokens"},
         variants=[{SORTED: "sorted(lengths)"}],
     ),

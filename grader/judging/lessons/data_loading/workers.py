@@ -76,8 +76,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "median_of_the_waits",
-        "You take the median wait. Batches come in bursts: most steps do not wait at all, and then one waits long. Take "
-        "the mean.",
+        "You take the median wait. Batches come in bursts: most steps do not wait at all, and then one waits long. "
+        "Take the mean.",
         {"wait = sum(log.wait_seconds)": "wait = sorted(log.wait_seconds)[len(log.wait_seconds) // 2] * 240"},
     ),
     Misconception(
