@@ -384,7 +384,7 @@ run = run_ranks(show_rows, 2)
 # - **prepare** fills the end with rows from the start, so that all ranks make equally many updates (`even_batches`).
 #   Those rows count twice. A list of batches without a `batch_size` is not filled, but a whole batch is repeated.
 # - **even_batches=False** repeats nothing. A rank without a batch leaves the others waiting in their all-reduce.
-# - **split_batches** cuts each batch into one part for each rank.
+# - **split_batches** cuts each batch into one part for each rank, and fills the last one up, too.
 # - **dispatch_batches** lets rank 0 read for all and sends the rows on: for streams that only one process can read. It
 #   joins the batches of the ranks, which must have one width.
 
@@ -394,13 +394,10 @@ run = run_ranks(show_rows, 2)
 
 
 # %%
-class Unequal(list):
-    """Batches of unequal sizes that name one size, as split_batches wants it."""
-
-    batch_size, drop_last = 4, False
-
-
 def show_lost(rank):
+    class Unequal(list):
+        batch_size, drop_last = 4, False  # what split_batches asks for
+
     accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(split_batches=True))
     batches = Unequal([[0, 1, 2, 3], [4, 5], [6, 7, 8, 9, 10, 11], [12, 13, 14, 15]])
     loader = accelerator.prepare(DataLoader(range(16), batch_sampler=batches))
@@ -552,7 +549,7 @@ check_batches_trainer(train_batches_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: a prepared loader deals out one entry of the batch sampler to each rank in turn. What has to be in that list?<br>
+# First: a prepared loader deals out one entry of the batch sampler to each rank in turn. What has to be in it?<br>
 # Then: print `[batch["input_ids"].shape for batch in loader]` on each rank, in `look_at_ranks`.
 # </details>
 
@@ -732,7 +729,7 @@ def make_stream(is_shuffled):
 
 for is_shuffled in (False, True):
     stream = make_stream(is_shuffled)
-    first = [example["row"] for example, _ in zip(stream, range(10))]  # noqa: B905
+    first = [example["row"] for _, example in zip(range(10), stream, strict=False)]
     resumed = make_stream(is_shuffled)
     resumed.load_state_dict(stream.state_dict())
     rest = [example["row"] for example in resumed]

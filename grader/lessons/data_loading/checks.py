@@ -72,9 +72,10 @@ def check_workers_needed(workers_needed: Callable[..., Any], seed: int) -> Obser
 def _observe_form(answer: Callable[..., Any], seed: int, exercise: str) -> Observation:
     from grader.lessons.data_loading.form_ranks import observe_loading
 
-    settings, tensors = [], {}
+    settings: list[list[dict[str, Any]]] = []
+    tensors: dict[str, Tensor] = {}
     for number, case in enumerate(loading_cases(seed)):
-        arguments = {"answer": answer, "seed": seed, "number": number}
+        arguments: dict[str, Any] = {"answer": answer, "seed": seed, "number": number}
         reports = run_on_ranks(observe_loading, case.world_size, exercise, **arguments).returned
         settings.append([report["facts"] for report in reports])
         for rank, report in enumerate(reports):

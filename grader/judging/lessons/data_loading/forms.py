@@ -132,7 +132,7 @@ class EpochRun:
         lengths = [len(row) for row in self.case.make_dataset()["input_ids"]]
         longest = [max(lengths[row] for row in batch) for batch in self.batches]
         return max(
-            forward["width"] - most
+            int(forward["width"]) - most
             for report in self.reports
             for forward, most in zip(report["forwards"], longest, strict=False)
         )

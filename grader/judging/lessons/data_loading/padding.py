@@ -155,10 +155,7 @@ TABLE = ReferenceTable(
     Misconception(
         "visible_case_hard_coded",
         "You return the padding of the example in the notebook, whatever the arguments are. Compute it from `lengths`.",
-        {
-            "tokens = sum(lengths)": "lengths, rows, time = (5, 3, 8, 2, 6, 3, 7, 4, 2), 4, 8\n"
-            "    tokens = sum(lengths)"
-        },
+        {"tokens = sum(lengths)": "lengths, rows, time = (5, 3, 8, 2, 6, 3, 7, 4, 2), 4, 8\n    tokens = sum(lengths)"},
     ),
     run=_run,
     cases=padding_cases,
