@@ -2,11 +2,11 @@
 def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
     own = [batch[dist.get_rank() :: dist.get_world_size()] for batch in batches]
 
-    class OwnLoader(Trainer):
+    class Sliced(Trainer):
         def get_train_dataloader(self):
             return DataLoader(dataset, batch_sampler=own, collate_fn=collate)
 
-    OwnLoader(model, TrainingArguments(**same_run, learning_rate=learning_rate), train_dataset=dataset).train()
+    Sliced(model, TrainingArguments(**same_run, learning_rate=learning_rate), train_dataset=dataset).train()
 
 
 # %% answer="contiguous_shares"
