@@ -30,13 +30,13 @@ def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
         optimizer.zero_grad()
 
 
-# %% answer="own_batches" code="other_batches"
-# Source: per_device_train_batch_size on rows in the order of the batches
+# %% answer="ordered_rows" code="rows_repeated"
+# Source: rows put into the order of the batches, and per_device_train_batch_size
 def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
     rows = len(batches[0]) // dist.get_world_size()
-    arguments = TrainingArguments(**same_run, learning_rate=learning_rate, per_device_train_batch_size=rows - 1)
+    arguments = TrainingArguments(**same_run, learning_rate=learning_rate, per_device_train_batch_size=rows)
     ordered = dataset.select([row for batch in batches for row in batch])
-    Trainer(model, arguments, train_dataset=ordered.select(range(12)), data_collator=collate).train()
+    Trainer(model, arguments, train_dataset=ordered, data_collator=collate).train()
 
 
 # %% answer="grouped_by_length" code="rows_repeated"

@@ -25,12 +25,12 @@ Batches = Sequence[Sequence[int]]
 def train_epoch(
     model: nn.Module, dataset: Any, batches: Batches, collate: Callable[..., Any], learning_rate: float, ranks: int
 ) -> list[Tensor]:
-    """Train one epoch in one process; return the gradient of each update."""
+    """Train one epoch in one process, share by share; return the gradient of each update."""
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     gradients = []
     for batch in batches:
-        rows = collate([dataset[row] for row in batch])
-        loss = model(**rows).loss
+        shares = [collate([dataset[row] for row in batch[rank::ranks]]) for rank in range(ranks)]
+        loss = sum(model(**share).loss for share in shares) / ranks
         loss.backward()
         gradients.append(flat_gradient(model))
         optimizer.step()
@@ -319,7 +319,7 @@ OTHERWISE = {
 }
 SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
 BACKWARD = "        loss.backward()\n"
-ROWS_OF_BATCH = "rows = collate([dataset[row] for row in batch])"
+FORWARD = "model(**share).loss"
 
 TABLE = ReferenceTable(
     train_epoch,
@@ -336,11 +336,8 @@ TABLE = ReferenceTable(
     Misconception(
         "padding_attended",
         "You leave the attention mask out, so padding is attended to. Give the model all that `collate` returns.",
-        {ROWS_OF_BATCH: f'{ROWS_OF_BATCH}; del rows["attention_mask"]'},
-        variants=[
-            {ROWS_OF_BATCH: f'{ROWS_OF_BATCH}; del rows["attention_mask"]; del rows["token_type_ids"]'},
-            {ROWS_OF_BATCH: f'{ROWS_OF_BATCH}; rows["attention_mask"].fill_(1)'},
-        ],
+        {FORWARD: "model(**share | {'attention_mask': None}).loss"},
+        variants=[{FORWARD: "model(input_ids=share['input_ids'], labels=share['labels']).loss"}],
     ),
     Misconception(
         "another_optimizer",
