@@ -67,6 +67,15 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_synchronised_gradients",
         "check_synchronised_overlap",
     ),
+    "grader.lessons.data_loading.checks": (
+        "check_batches_accelerate",
+        "check_batches_trainer",
+        "check_bucket_batches",
+        "check_packed_rows",
+        "check_padding_tokens",
+        "check_workers_needed",
+    ),
+    "grader.lessons.data_loading.loader_logs": ("loader_log",),
     "grader.lessons.gradient_accumulation.checks": (
         "check_accumulated_gradients",
         "check_accumulation_accelerate",
@@ -204,6 +213,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "make_distilbert",
         "make_pair_classifier",
     ),
+    "grader.testbed.row_lengths": ("make_row_lengths",),
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
     "grader.testbed.tokenizer": (
         "make_tokenizer",
@@ -265,6 +275,14 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_ring_sums",
         "check_ring_traffic",
     ),
+    "grader.judging.lessons.data_loading.buckets": ("check_bucket_batches",),
+    "grader.judging.lessons.data_loading.forms": (
+        "check_batches_accelerate",
+        "check_batches_trainer",
+    ),
+    "grader.judging.lessons.data_loading.packing": ("check_packed_rows",),
+    "grader.judging.lessons.data_loading.padding": ("check_padding_tokens",),
+    "grader.judging.lessons.data_loading.workers": ("check_workers_needed",),
     "grader.judging.lessons.data_parallel.accumulation": ("check_data_parallel_updates",),
     "grader.judging.lessons.data_parallel.agreement": ("check_data_parallel_agreement",),
     "grader.judging.lessons.data_parallel.calls": ("check_data_parallel_calls",),

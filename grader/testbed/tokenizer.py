@@ -53,7 +53,11 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def tokenize_pairs(
-    dataset: Dataset, tokenizer: PreTrainedTokenizerBase, max_length: int = LONGEST_PAIR_TOKENS
+    dataset: Dataset,
+    tokenizer: PreTrainedTokenizerBase,
+    max_length: int = LONGEST_PAIR_TOKENS,
+    *,
+    is_padded: bool = True,
 ) -> Dataset:
     """Turn sentence pairs into what a model reads.
 
@@ -62,23 +66,25 @@ def tokenize_pairs(
     Args:
         dataset: Columns sentence1, sentence2 and label.
         tokenizer: The tokenizer of the model.
-        max_length: Tokens in a row.
+        max_length: Tokens in a row; the most that a row may have where rows are not padded.
+        is_padded: Whether all rows get one length. Lists of numbers of unequal lengths need a collator.
 
     Returns:
-        A Dataset in memory of torch tensors: the tokenizer's columns, [rows, max_length], and `labels`, [rows].
+        A Dataset in memory of torch tensors: the tokenizer's columns, [rows, max_length], and `labels`, [rows]; of
+        lists and numbers where rows are not padded.
     """
     datasets = import_train_extra("datasets")
     encoded = tokenizer(
         list(dataset["sentence1"]),
         list(dataset["sentence2"]),
-        padding="max_length",
+        padding="max_length" if is_padded else False,
         truncation=True,
         max_length=max_length,
     )
     # Not Dataset.map: it shows a progress bar on stderr.
     columns: dict[str, Any] = {**encoded, "labels": list(dataset["label"])}
-    tokenized: Dataset = datasets.Dataset.from_dict(columns).with_format("torch")
-    return tokenized
+    tokenized: Dataset = datasets.Dataset.from_dict(columns)
+    return tokenized.with_format("torch") if is_padded else tokenized
 
 
 def _pieces() -> dict[str, int]:

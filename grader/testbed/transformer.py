@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 
 class SelfAttention(nn.Module):
-    """Causal self-attention: a position attends to itself and to earlier ones."""
+    """Causal self-attention: a position attends to itself and to earlier ones, or to what a mask lets it see."""
 
     def __init__(self, width: int, heads: int, dropout: float):
         super().__init__()
@@ -17,13 +17,13 @@ class SelfAttention(nn.Module):
         self.query_key_value = nn.Linear(width, 3 * width)
         self.output = nn.Linear(width, width)
 
-    def forward(self, states: Tensor) -> Tensor:
-        """Mix the positions of states [batch, time, width]."""
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Mix the positions of states [batch, time, width]; a mask [time, time] is True where a row sees a column."""
         batch, time, width = states.shape
         mixed = self.query_key_value(states).view(batch, time, 3, self.heads, width // self.heads)
         query, key, value = mixed.permute(2, 0, 3, 1, 4)  # each [batch, heads, time, head_dim]
         dropout = self.dropout if self.training else 0.0
-        attended = F.scaled_dot_product_attention(query, key, value, dropout_p=dropout, is_causal=True)
+        attended = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=mask is None)
         output: Tensor = self.output(attended.transpose(1, 2).reshape(batch, time, width))
         return output
 
@@ -39,9 +39,9 @@ class Block(nn.Module):
         self.feed_forward = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, states: Tensor) -> Tensor:
+    def forward(self, states: Tensor, mask: Tensor | None = None) -> Tensor:
         """Update states [batch, time, width]."""
-        states = states + self.dropout(self.attention(self.attention_norm(states)))
+        states = states + self.dropout(self.attention(self.attention_norm(states), mask))
         updated: Tensor = states + self.dropout(self.feed_forward(self.feed_forward_norm(states)))
         return updated
 
@@ -65,12 +65,19 @@ class SmallTransformer(nn.Module):
         if is_head_tied:
             self.head.weight = self.token_embedding.weight
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Score the next token at every position of tokens [batch, time]; return logits [batch, time, vocabulary]."""
-        positions = torch.arange(tokens.shape[1], device=tokens.device)
+    def forward(self, tokens: Tensor, positions: Tensor | None = None, mask: Tensor | None = None) -> Tensor:
+        """Score the next token at every position of tokens [batch, time]; return logits [batch, time, vocabulary].
+
+        Args:
+            tokens: Token numbers, [batch, time].
+            positions: The position of each token in its text, [time]; 0, 1, 2, ... if left out.
+            mask: True where a position (row) attends to another (column), [time, time]; causal if left out.
+        """
+        if positions is None:
+            positions = torch.arange(tokens.shape[1], device=tokens.device)
         states = self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))
         for block in self.blocks:
-            states = block(states)
+            states = block(states) if mask is None else block(states, mask)
         logits: Tensor = self.head(self.final_norm(states))
         return logits
 

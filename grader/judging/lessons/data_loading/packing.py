@@ -1,0 +1,198 @@
+"""Judges a packed sequence: its four tensors, and the logits that a model makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.references import ReferenceTable, hard_coded
+from grader.lessons.data_loading.packing import PARTS, PackingCase, packing_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+LARGEST_ROUNDING = 1e-3  # of logits of size 10: packed and unpacked rows sum in another order
+
+
+def pack_rows(rows: Sequence[Tensor], time: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return tokens, positions, mask and targets of one sequence."""
+    tokens = torch.zeros(time, dtype=torch.int64)
+    positions = torch.zeros(time, dtype=torch.int64)
+    mask = torch.eye(time, dtype=torch.bool)
+    targets = torch.full((time,), -100)
+    start = 0
+    for row in rows:
+        end = start + len(row)
+        tokens[start:end] = row
+        positions[start:end] = torch.arange(len(row))
+        mask[start:end, start:end] = torch.ones(len(row), len(row), dtype=torch.bool).tril()
+        targets[start : end - 1] = row[1:]
+        start = end
+    return tokens, positions, mask, targets
+
+
+def judge_packed_rows(observation: Observation, seed: int) -> Verdict:
+    """Compare the tensors, then the logits with those of each text alone."""
+    cases = packing_cases(seed)
+    values = [{part: observation.tensors[f"{number}.{part}"] for part in PARTS} for number in range(len(cases))]
+    apart = [
+        _distance(case, observation.tensors[f"{number}.logits"]) for number, case in enumerate(cases)
+    ]  # of each case
+    answer = TABLE.answer(seed, values)
+    for part in PARTS:
+        one = answer.part(part)
+        if one.is_right:
+            continue
+        number = one.wrong[0]
+        case = cases[number]
+        expected = f"{part} {_say(one.truth)} for texts of {', '.join(map(str, case.lengths))} tokens, time {case.time}"
+        measured = f"{_say(one.value)}; logits up to {apart[number]:.1g} from those of each text alone"
+        return TABLE.explain(answer, one, expected=expected, measured=measured, otherwise=OTHERWISE[part])
+    if max(apart) > LARGEST_ROUNDING:
+        raise ValueError(f"right tensors, and logits {max(apart)} from those of each text alone")
+    return Verdict(PASSED, "", f"logits within {max(apart):.0e} of those of each text alone, in {len(cases)} sequences")
+
+
+@lru_cache(maxsize=64)
+def unpacked_logits(case: PackingCase) -> Tensor:
+    """Return the logits of each text alone, one after the other."""
+    model = case.make_model()
+    with torch.no_grad():
+        return torch.cat([model(row[None])[0] for row in case.draw()])
+
+
+def _distance(case: PackingCase, logits: Tensor) -> float:
+    truth = unpacked_logits(case)
+    return float((logits[: len(truth)] - truth).abs().max())
+
+
+def _say(value: Tensor) -> str:
+    if value.dim() == 2:
+        return f"that lets the rows see {value.sum(dim=1).tolist()} positions"
+    return str(value.tolist())
+
+
+def _run(pack: Callable[..., tuple[Tensor, ...]], case: PackingCase) -> dict[str, Tensor]:
+    return dict(zip(PARTS, pack(case.draw(), case.time), strict=True))
+
+
+OTHERWISE = {
+    "tokens": "Print your tokens next to the texts. They follow each other without a gap.",
+    "positions": "Print your positions. Where does each text begin?",
+    "mask": "Print your mask as numbers. Which columns may the first row of the second text see?",
+    "targets": "Print tokens and targets below each other. Which tokens have a next one in their own text?",
+}
+BLOCK = "torch.ones(len(row), len(row), dtype=torch.bool).tril()"
+MASK = "mask = torch.eye(time, dtype=torch.bool)"
+WRITE_MASK = f"mask[start:end, start:end] = {BLOCK}"
+WRITE_POSITIONS = "positions[start:end] = torch.arange(len(row))"
+WRITE_TARGETS = "targets[start : end - 1] = row[1:]"
+END = "    return tokens, positions, mask, targets"
+SHIFTED = "targets[: start - 1] = tokens[1:start]"
+
+TABLE = ReferenceTable(
+    pack_rows,
+    Misconception(
+        "plain_causal_mask",
+        "You let a text attend to those before it in the sequence: cross-talk. The mask is a block for each text.",
+        {MASK: "mask = torch.ones(time, time, dtype=torch.bool).tril()", WRITE_MASK: "pass"},
+        variants=[
+            {END: f"    mask[:start, :start] = torch.ones(start, start, dtype=torch.bool).tril()\n{END}"},
+            {WRITE_MASK: "mask[start:end, :end] = torch.ones(end, end, dtype=torch.bool).tril()[start:]"},
+        ],
+    ),
+    Misconception(
+        "everything_visible",
+        "You let every position see the whole sequence. A language model sees earlier positions of its own text only.",
+        {MASK: "mask = torch.ones(time, time, dtype=torch.bool)", WRITE_MASK: "pass"},
+    ),
+    Misconception(
+        "future_visible",
+        "You let a token see later tokens of its text, its own target among them. A block of the mask is causal: "
+        "take its lower triangle.",
+        {BLOCK: "torch.ones(len(row), len(row), dtype=torch.bool)"},
+    ),
+    Misconception(
+        "mask_transposed",
+        "You let a token see the later ones only: the mask is transposed. Rows attend, columns are attended to.",
+        {BLOCK: "torch.ones(len(row), len(row), dtype=torch.bool).triu()"},
+    ),
+    Misconception(
+        "itself_hidden",
+        "You hide each token from itself, so the first token of a text sees nothing and its softmax is NaN. Keep the "
+        "diagonal.",
+        {BLOCK: "torch.ones(len(row), len(row), dtype=torch.bool).tril(-1)"},
+    ),
+    Misconception(
+        "mask_inverted",
+        "You mark what is hidden. In F.scaled_dot_product_attention True means that a position takes part.",
+        {END: f"    mask = ~mask\n{END}"},
+    ),
+    Misconception(
+        "padding_sees_nothing",
+        "You let a padding position see nothing: its softmax is NaN. Let it attend to itself.",
+        {MASK: "mask = torch.zeros(time, time, dtype=torch.bool)"},
+    ),
+    Misconception(
+        "padding_sees_padding",
+        "You make a block of the padding, as if it were a text. Each padding position attends to itself alone.",
+        {END: f"    mask[start:, start:] = torch.ones(time - start, time - start, dtype=torch.bool).tril()\n{END}"},
+        variants=[{END: f"    mask[start:, start:] = True\n{END}"}],
+    ),
+    Misconception(
+        "positions_not_reset",
+        "You number the positions through. Each text starts at position 0 again, as it does alone.",
+        {WRITE_POSITIONS: "positions[start:end] = torch.arange(start, end)"},
+        variants=[
+            {"positions = torch.zeros(time, dtype=torch.int64)": "positions = torch.arange(time)"}
+            | {WRITE_POSITIONS: "pass"}
+        ],
+    ),
+    Misconception(
+        "positions_from_one",
+        "You count positions from 1. A text alone starts at position 0.",
+        {WRITE_POSITIONS: "positions[start:end] = torch.arange(1, len(row) + 1)"},
+    ),
+    Misconception(
+        "positions_go_on_in_padding",
+        "You number the padding. It has position 0.",
+        {END: f"    positions[start:] = torch.arange(time - start)\n{END}"},
+        variants=[{END: f"    positions[start:] = torch.arange(start, time)\n{END}"}],
+    ),
+    Misconception(
+        "target_across_the_border",
+        "You let the last token of a text predict the first one of the next. Nothing follows it: its target is -100.",
+        {WRITE_TARGETS: "pass", END: f"    {SHIFTED}\n{END}"},
+        variants=[{WRITE_TARGETS: "pass", END: f"    targets[:-1] = tokens[1:]\n{END}"}],
+    ),
+    Misconception(
+        "targets_not_shifted",
+        "You ask for the token that is read. The target of a position is the next token.",
+        {WRITE_TARGETS: "targets[start:end] = row"},
+        variants=[{WRITE_TARGETS: "targets[start + 1 : end] = row[1:]"}],
+    ),
+    Misconception(
+        "one_target_too_few",
+        "You leave out a target at each border that exists. Only the last token of a text has none.",
+        {WRITE_TARGETS: "targets[start : end - 1] = row[1:]; targets[start] = -100"},
+        variants=[{WRITE_TARGETS: "targets[start : end - 2] = row[1:-1]"}],
+    ),
+    Misconception(
+        "targets_wrap_around",
+        "You let the last token of a text predict its first one, as torch.roll does. Its target is -100.",
+        {WRITE_TARGETS: "targets[start:end] = row.roll(-1)"},
+        variants=[{END: f"    targets[:start] = tokens[:start].roll(-1)\n{END}"}],
+    ),
+    Misconception(
+        "border_target_zero",
+        "You give targets that do not exist the value 0, which is a token. cross_entropy leaves out -100.",
+        {"torch.full((time,), -100)": "torch.zeros(time, dtype=torch.int64)"},
+        variants=[{END: f"    targets[start:] = 0\n{END}"}],
+    ),
+    hard_coded(packing_cases),
+    run=_run,
+    cases=packing_cases,
+)

@@ -1,0 +1,35 @@
+# %% answer="own_loader_unprepared"
+def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
+    own = [batch[dist.get_rank() :: dist.get_world_size()] for batch in batches]
+
+    class Sliced(Trainer):
+        def get_train_dataloader(self):
+            return DataLoader(dataset, batch_sampler=own, collate_fn=collate)
+
+    Sliced(model, TrainingArguments(**same_run, learning_rate=learning_rate), train_dataset=dataset).train()
+
+
+# %% answer="contiguous_shares"
+def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
+    arguments = TrainingArguments(**(same_run | {"learning_rate": learning_rate}))
+    shares = []
+    for batch in batches:
+        size = len(batch) // arguments.world_size
+        shares += [batch[start : start + size] for start in range(0, len(batch), size)]
+
+    class Shared(Trainer):
+        def get_train_dataloader(self):
+            return self.accelerator.prepare_data_loader(DataLoader(dataset, batch_sampler=shares, collate_fn=collate))
+
+    Shared(model=model, args=arguments, train_dataset=dataset).train()
+
+
+# %% answer="method_replaced"
+def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
+    arguments = TrainingArguments(**same_run, learning_rate=learning_rate)
+    trainer = Trainer(model, arguments, train_dataset=dataset, data_collator=collate)
+    ranks = dist.get_world_size()
+    shares = [batch[rank::ranks] for batch in batches for rank in range(ranks)]
+    loader = trainer.accelerator.prepare(DataLoader(dataset, batch_sampler=shares, collate_fn=collate))
+    trainer.get_train_dataloader = lambda: loader
+    trainer.train()
