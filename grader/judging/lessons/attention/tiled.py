@@ -106,6 +106,7 @@ WEIGHTS = "weights = torch.exp(scores - new_highest.unsqueeze(-1))"
 TOTAL = "total = shrink * total + weights.sum(dim=-1)"
 MIXED = "mixed = shrink.unsqueeze(-1) * mixed + weights @ value[..., columns, :]"
 PLACED = "output[..., rows, :] = mixed / total.unsqueeze(-1)"
+SOFTMAX = "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))"
 RETURN = "return [of_query, of_key, of_value]"
 
 TABLE = ReferenceTable(
@@ -152,7 +153,7 @@ TABLE = ReferenceTable(
             MASK: "",
             WEIGHTS: f"{WEIGHTS} * ~hidden",
             TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
-            "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))": "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1)) * ~unseen",
+            SOFTMAX: f"{SOFTMAX} * ~unseen",
         },
     ),
     Misconception(
