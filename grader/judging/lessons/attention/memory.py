@@ -16,7 +16,7 @@ from grader.verdict import Verdict
 
 # Query, key, value, output and logsumexp; two statistics in place of the logsumexp are 1.5 % more.
 SAVED_SLACK = 1.05
-SHARE = 0.09  # a tile at a time has 6 %, a strip of all keys 12 %
+SHARE = 0.055  # a tile at a time has 3.3 %, a strip of all keys 10 %, and 6 % at the very least
 
 
 def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
