@@ -43,10 +43,10 @@ class Found:
         """The faults of functions that do not have this one, where it was reported."""
         return [faults for faults, names in self.pairs if name in names - faults]
 
-    def is_implied_by(self, name: str, other: str) -> bool:
-        """Whether a fault is reported where another one is, and nowhere else too often."""
+    def is_implied_by(self, name: str, *others: str) -> bool:
+        """Whether a fault is reported where it is not, and each time one of some others is there."""
         reported = self.reported(name)
-        return bool(reported) and all(other in faults for faults in reported)
+        return bool(reported) and all(faults & set(others) for faults in reported)
 
 
 def judge_attention_faults(observation: Observation, seed: int) -> Verdict:
@@ -98,9 +98,7 @@ TABLE = Table[Found](
     Misconception(
         "every_difference_is_a_window",
         "You report a window wherever the output differs from exact attention. Test only whether far keys matter.",
-        shown_by=lambda found: (
-            found.is_implied_by("window", "scale") or found.is_implied_by("window", "mask_after_softmax")
-        ),
+        shown_by=lambda found: found.is_implied_by("window", "scale", "mask_after_softmax"),
     ),
     Misconception(
         "window_taken_for_a_scale",
@@ -115,9 +113,7 @@ TABLE = Table[Found](
     Misconception(
         "other_faults_taken_for_the_mask",
         "You report the mask where scale or window is wrong. Use values that make the output independent of both.",
-        shown_by=lambda found: (
-            found.is_implied_by("mask_after_softmax", "scale") or found.is_implied_by("mask_after_softmax", "window")
-        ),
+        shown_by=lambda found: found.is_implied_by("mask_after_softmax", "scale", "window"),
     ),
     *(
         Misconception[Found](

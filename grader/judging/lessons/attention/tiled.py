@@ -107,6 +107,7 @@ TOTAL = "total = shrink * total + weights.sum(dim=-1)"
 MIXED = "mixed = shrink.unsqueeze(-1) * mixed + weights @ value[..., columns, :]"
 PLACED = "output[..., rows, :] = mixed / total.unsqueeze(-1)"
 SOFTMAX = "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))"
+WHOLE_TILE = "torch.tensor(is_causal and bool(columns[0] > rows[0]))"  # skipped, as the lesson's loop does
 RETURN = "return [of_query, of_key, of_value]"
 
 TABLE = ReferenceTable(
@@ -140,11 +141,13 @@ TABLE = ReferenceTable(
         "mask_forgotten",
         "You let every query see all keys, causal or not. Look at is_causal.",
         {HIDDEN: "hidden = torch.tensor(False)", UNSEEN: "unseen = torch.tensor(False)"},
+        variants=[{HIDDEN: f"hidden = {WHOLE_TILE}", UNSEEN: f"unseen = {WHOLE_TILE}"}],
     ),
     Misconception(
         "mask_forgotten_in_backward",
         "You mask in forward, but not when you compute the weights again. Hidden pairs get gradients in backward.",
         {UNSEEN: "unseen = torch.tensor(False)"},
+        variants=[{UNSEEN: f"unseen = {WHOLE_TILE}"}],
     ),
     Misconception(
         "mask_after_softmax",
@@ -155,11 +158,26 @@ TABLE = ReferenceTable(
             TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
             SOFTMAX: f"{SOFTMAX} * ~unseen",
         },
+        variants=[
+            {
+                MASK: MASK.replace("hidden", WHOLE_TILE),
+                WEIGHTS: f"{WEIGHTS} * ~hidden",
+                TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
+                "masked_fill(unseen, -torch.inf)": f"masked_fill({WHOLE_TILE}, -torch.inf)",
+                SOFTMAX: f"{SOFTMAX} * ~unseen",
+            }
+        ],
     ),
     Misconception(
         "hidden_scores_zero",
         "You set hidden scores to 0, whose exponential is 1. Use minus infinity.",
         {MASK: MASK.replace("-torch.inf", "0.0"), "masked_fill(unseen, -torch.inf)": "masked_fill(unseen, 0.0)"},
+        variants=[
+            {
+                MASK: MASK.replace("-torch.inf)", f"0.0).masked_fill({WHOLE_TILE}, -torch.inf)"),
+                "masked_fill(unseen, -torch.inf)": f"masked_fill(unseen, 0.0).masked_fill({WHOLE_TILE}, -torch.inf)",
+            }
+        ],
     ),
     Misconception(
         "own_position_hidden",
