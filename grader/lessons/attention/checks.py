@@ -50,7 +50,7 @@ def check_attention_bytes(attention_saved_bytes: Callable[..., Any], seed: int) 
 @make_check("merge_tile", ("highest", "total", "mixed", "scores", "value"))
 def check_merged_tiles(merge_tile: Callable[..., Any], seed: int) -> Observation:
     """Merge the tiles of three cases."""
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for index, case in enumerate(merge_cases(seed)):
         merged = run_merges(merge_tile, case)
         tensors |= {f"{index}.{name}": value for name, value in merged.items()}
@@ -60,7 +60,7 @@ def check_merged_tiles(merge_tile: Callable[..., Any], seed: int) -> Observation
 @make_check("tiled_attention", TILED_PARAMETERS)
 def check_tiled_gradients(tiled_attention: Callable[..., Any], seed: int) -> Observation:
     """Run five attentions forward and backward, in float64 on the CPU."""
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     with refuse_fused_attention():
         for index, case in enumerate(tiled_cases(seed)):
             seen = run_tiled(tiled_attention, case)

@@ -24,7 +24,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, arriving: Tensor, is_causa
     """Return the output, and the gradients of query, key and value."""
     time, head_dim = query.shape[-2:]
     scale = head_dim**-0.5
-    parts = torch.arange(time, device=query.device).split(tile)
+    parts = torch.split(torch.arange(time, device=query.device), tile)
     output, logsumexp = torch.zeros_like(query), torch.zeros_like(query[..., 0])
     for rows in parts:
         highest = torch.full_like(logsumexp[..., rows], -torch.inf)
@@ -243,8 +243,8 @@ TABLE = ReferenceTable(
         "short_tile_dropped",
         "You leave out the positions after the last full tile. Look at how many tiles there are.",
         {
-            "parts = torch.arange(time, device=query.device).split(tile)": "parts = torch.arange(time // tile * tile)"
-            ".split(tile) if time >= tile else ()"
+            "parts = torch.split(torch.arange(time, device=query.device), tile)": "parts = torch.split("
+            "torch.arange(time // tile * tile), tile) if time >= tile else ()"
         },
     ),
     Misconception(
