@@ -25,3 +25,10 @@ def attention_with_trainer(model, dataset, rows, learning_rate):
     arguments = TrainingArguments(per_device_train_batch_size=rows, **same_run)
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
     Trainer(model, arguments, train_dataset=dataset, optimizers=(optimizer, None)).train()
+
+
+# %% answer="checkpointed_as_well"
+def attention_with_trainer(model, dataset, rows, learning_rate):
+    model.set_attn_implementation("sdpa")
+    own = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+    Trainer(model, TrainingArguments(**own, gradient_checkpointing=True), train_dataset=dataset).train()

@@ -72,8 +72,3 @@ def attention_with_trainer(model, dataset, rows: int, learning_rate: float) -> N
 # Source: the Trainer's default
 #       arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     arguments["optim"] = "adamw_torch"
-
-# %% edit="checkpointed" code="trainer_attention_repeated"
-# Source: a line left from lesson 03
-#       arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
-# +     arguments["gradient_checkpointing"] = True

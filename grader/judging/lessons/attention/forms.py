@@ -91,13 +91,10 @@ def _judge(observation: Observation, seed: int, form: str) -> Verdict:
 
 
 def _judge_fused(usage: Usage, form: str) -> Verdict | None:
-    if usage.fused_calls == usage.forwards:
+    if usage.fused_calls >= usage.forwards:  # more of them where a checkpoint runs a layer again
         return None
     expected = "one call of scaled_dot_product_attention in each forward: the model has one layer"
     look_at = "You train with eager attention. Look for the method of the model that sets its attention."
-    if usage.fused_calls > usage.forwards:
-        look_at = "You run the attention more often than the forwards. Look for a checkpoint, or a second model."
-        return Verdict(f"{form}_attention_repeated", expected, usage.seen, look_at)
     if usage.fused_calls:
         look_at = "You switch the attention during the run. Set it before the first forward."
         return Verdict(f"{form}_attention_set_late", expected, usage.seen, look_at)
