@@ -141,7 +141,7 @@ def measure_saved(attend, time):
     return measure_saved_tensors(lambda: attend(*inputs)).total_bytes / MIB
 
 
-times = (32, 64, 128, 256, 512, 1024, 1536, 2048)
+times = range(256, 2049, 256)
 forms = {"eager": eager_attention, "fused": F.scaled_dot_product_attention}
 curves = {name: [measure_saved(attend, time) for time in times] for name, attend in forms.items()}
 draw_curves(times, curves, title="Saved for backward", x_label="positions", y_label="MiB")
@@ -149,7 +149,7 @@ draw_curves(times, curves, title="Saved for backward", x_label="positions", y_la
 # %% [markdown]
 # **Investigate.** From 512 to 1,024 positions eager attention keeps 3.5 times as much, from 1,024 to 2,048 it is 3.7
 # times, and the factor tends to 4. SDPA keeps 2 times as much each time. At 1,024 positions that is 19.0 MiB against
-# 4.02 MiB, *per layer*. With fewer positions than features, at 32, eager attention keeps less.
+# 4.02 MiB, *per layer*. (With fewer positions than features, the three lines keep less: compare your two formulas.)
 #
 # The aim is not always reached. Which kernel runs depends on the device, the number format, the mask and dropout.
 # Before you run the cell: which of these calls keeps a matrix?
@@ -172,10 +172,10 @@ for name, options in calls.items():
 # The name of `grad_fn` says which kernel ran; `UnsafeView` is the end of several plain operators. On a CPU:
 #
 # - `is_causal=True` costs nothing. Say it that way: a mask tensor is read, kept and, if boolean, turned into floats.
-# - With **dropout** the CPU has no fused kernel, and PyTorch falls back to the *math* kernel without a word. It keeps
-#   51 MiB, more than the three lines. (CUDA's fused kernels draw the dropout mask again in backward.)
+# - With **dropout** the CPU has no fused kernel, and PyTorch falls back to the *math* kernel without a word: 51 MiB,
+#   which is three matrices and the inputs. (CUDA's fused kernels draw the dropout mask again in backward.)
 #
-# So a memory test on a CPU needs `attention_dropout=0`, or it measures the wrong kernel.
+# So a memory test on a CPU needs attention dropout 0, or it measures the wrong kernel.
 
 # %% [markdown]
 # On CUDA there are more kernels, in an order of preference. A **T4** is too old for PyTorch's flash kernel, which asks
@@ -716,7 +716,7 @@ print(measure_step_time(eager["step"], fused["step"], run_count=3, warm_up_count
 # **Exercise.** Write tests that find what is wrong with `attend(query, key, value, is_causal)`.
 #
 # *Contract.* Return the set of all names that hold; tensors are [rows, heads, time, head_dim]:
-# - `"window"`: keys at a distance of more than 32, or fewer, have no influence;
+# - `"window"`: keys beyond some distance, between 4 and 32 positions, have no influence;
 # - `"scale"`: scores are not divided by the square root of `head_dim`;
 # - `"mask_after_softmax"`: with `is_causal` it hides weights, not scores, so that they do not add up to 1;
 # - `"matrix_kept"`: what is saved for backward grows with the square of the time.
