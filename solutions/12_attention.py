@@ -280,8 +280,8 @@ check_merged_tiles(merge_tile)
 # %% [markdown]
 # ## Write: attention that keeps one number per query
 #
-# Forward now needs no matrix. Backward does: the gradient of every product contains the weights. The idea is that of
-# checkpointing (lesson 03), for one tile at a time: **compute the weights again**. The logsumexp makes that easy, as
+# Forward now needs no matrix. Backward does: the gradients of scores and values are made with the weights. The idea is
+# that of checkpointing (lesson 03), for one tile at a time: **compute the weights again**. The logsumexp makes that easy, as
 # it is `highest + log(total)`:
 #
 # `weights = exp(scores - logsumexp)`
@@ -471,8 +471,8 @@ for name, bytes_moved in moved.items():
 # | memory read and written, GB | 40.3 | 4.4 |
 # | time, ms | 41.7 | 7.3 |
 #
-# Your loop in Python shows the memory, not the speed: each tile is a few operators, each with a launch of its own. The
-# kernels do the whole loop in one launch, in on-chip memory.
+# Your loop in Python shows the memory, not the speed: each tile is a few operators, each with a launch of its own. A
+# kernel does the whole forward loop in one launch, in on-chip memory.
 
 # %% [markdown]
 # ## What the operator lets you say
