@@ -281,8 +281,8 @@ check_merged_tiles(merge_tile)
 # ## Write: attention that keeps one number per query
 #
 # Forward now needs no matrix. Backward does: the gradients of scores and values are made with the weights. The idea is
-# that of checkpointing (lesson 03), for one tile at a time: **compute the weights again**. The logsumexp makes that easy, as
-# it is `highest + log(total)`:
+# that of checkpointing (lesson 03), for one tile at a time: **compute the weights again**. The logsumexp makes that
+# easy, as it is `highest + log(total)`:
 #
 # `weights = exp(scores - logsumexp)`
 #
