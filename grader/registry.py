@@ -48,6 +48,16 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_state_bytes",
         "check_state_count",
     ),
+    "grader.lessons.attention.checks": (
+        "check_attention_accelerate",
+        "check_attention_bytes",
+        "check_attention_faults",
+        "check_attention_trainer",
+        "check_cache_bytes",
+        "check_merged_tiles",
+        "check_tiled_gradients",
+        "check_tiled_memory",
+    ),
     "grader.lessons.collectives.checks": (
         "check_all_reduce_costs",
         "check_butterfly_rounds",
@@ -264,6 +274,16 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
         "check_decay_groups_trainer",
     ),
     "grader.judging.lessons.adamw.state_size": ("check_state_bytes",),
+    "grader.judging.lessons.attention.cache": ("check_cache_bytes",),
+    "grader.judging.lessons.attention.forms": (
+        "check_attention_accelerate",
+        "check_attention_trainer",
+    ),
+    "grader.judging.lessons.attention.impostors": ("check_attention_faults",),
+    "grader.judging.lessons.attention.memory": ("check_tiled_memory",),
+    "grader.judging.lessons.attention.merging": ("check_merged_tiles",),
+    "grader.judging.lessons.attention.saved": ("check_attention_bytes",),
+    "grader.judging.lessons.attention.tiled": ("check_tiled_gradients",),
     "grader.judging.lessons.collectives.butterfly": (
         "check_butterfly_rounds",
         "check_butterfly_sums",

@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+<<<<<<< HEAD
 from torch.utils.flop_counter import FlopCounterMode
 
 from grader.meters import forecast, measurement
+=======
+from grader.meters import forecast, measurement, saved_tensors
+>>>>>>> l12
 from grader.observing.contract import fail
 from grader.ranks import run
 
@@ -32,6 +36,18 @@ def refuse_meters(instead: str) -> Iterator[None]:
         (measurement, "measure_cuda_peak", "peak_measured", "measure_peak_memory"),
         (forecast, "ForecastMode", "peak_forecast", "forecast_peak_memory"),
     ):
+        yield
+
+
+@contextlib.contextmanager
+def refuse_saved_tensors(instead: str) -> Iterator[None]:
+    """Fail the check when the block measures what autograd saves.
+
+    Args:
+        instead: What is asked for, for the message.
+    """
+    # The meter's result, which it builds last: its hooks run for each tensor that is saved, and there may be none.
+    with _refused(instead, (saved_tensors, "SavedTensors", "saved_tensors_measured", "measure_saved_tensors")):
         yield
 
 

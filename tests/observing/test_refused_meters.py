@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import grader
-from grader import forecast_peak_memory, look_at_ranks, measure_peak_memory, run_ranks
+from grader import forecast_peak_memory, look_at_ranks, measure_peak_memory, measure_saved_tensors, run_ranks
 from grader.verdict import CheckFailed
 
 PEAKS = ("check_step_peak", "check_extrapolated_peak", "check_predicted_peak", "check_segment_peak")
@@ -52,3 +52,11 @@ def test_a_peak_to_predict_is_neither_measured_nor_forecast(check: str) -> None:
 @pytest.mark.parametrize("check", RUNS)
 def test_messages_to_predict_are_not_counted_on_ranks(check: str) -> None:
     assert code_of(check, run_on_two) == code_of(check, looked_at) == "ranks_run"
+
+
+def test_saved_bytes_to_predict_are_not_measured() -> None:
+    def saved(*_: Any) -> int:
+        return measure_saved_tensors(lambda: torch.ones(4, requires_grad=True).exp()).total_bytes
+
+    assert code_of("check_attention_bytes", saved) == "saved_tensors_measured"
+    assert saved() == 16

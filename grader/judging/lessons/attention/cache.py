@@ -1,0 +1,129 @@
+"""Judges the predicted bytes of a key-value cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable, hard_coded
+from grader.lessons.attention.cache import CacheCase, cache_cases
+from grader.observation import Observation
+from grader.units import MIB, format_bytes
+from grader.verdict import PASSED, Verdict
+
+
+def cache_bytes(
+    layers: int,
+    heads: int,
+    key_heads: int,
+    head_dim: int,
+    time: int,
+    window: int,
+    global_every: int,
+    number_bytes: int,
+) -> float:
+    """Return the bytes of keys and values of one sequence."""
+    everywhere = layers // global_every
+    local = layers - everywhere
+    positions = everywhere * time + local * min(window, time)
+    position = 2 * key_heads * head_dim * number_bytes
+    return positions * position
+
+
+def judge_cache_bytes(observation: Observation, seed: int) -> Verdict:
+    """Compare every prediction with the formula."""
+    answer = TABLE.answer(seed, observation.facts["answers"])
+    if answer.is_right:
+        return Verdict(PASSED, "", f"the bytes of {len(answer.values)} caches right")
+    case: CacheCase = answer.case
+    shape = f"{case.layers} layers, {case.key_heads} of {case.heads} heads with keys, {case.time:,} positions, "
+    shape += f"a window of {case.window:,} in all layers but each {case.global_every}th"
+    expected = f"{format_bytes(round(answer.truth))} for {shape}"
+    measured = f"{answer.value:,.6g} bytes, {answer.value / answer.truth:.4g} times as many"
+    otherwise = "Count the bytes of one position in one layer, then the positions that each layer keeps."
+    return TABLE.explain(
+        answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
+    )
+
+
+def _run(size: Callable[..., float], case: CacheCase) -> float:
+    shape = (case.layers, case.heads, case.key_heads, case.head_dim, case.time, case.window, case.global_every)
+    return size(*shape, case.number_bytes)
+
+
+RETURN, POSITION = "return positions * position", "position = 2 * key_heads * head_dim * number_bytes"
+EVERYWHERE, POSITIONS = (
+    "everywhere = layers // global_every",
+    "positions = everywhere * time + local * min(window, time)",
+)
+
+TABLE = ReferenceTable(
+    cache_bytes,
+    Misconception(
+        "mebibytes_for_bytes",
+        "You return MiB, but bytes are asked for. Look at the last division.",
+        {RETURN: f"return positions * position / {MIB}"},
+    ),
+    Misconception(
+        "values_forgotten",
+        "You count keys or values. The cache holds both.",
+        {POSITION: "position = key_heads * head_dim * number_bytes"},
+    ),
+    Misconception(
+        "query_heads_counted",
+        "You count a key for each query head. Heads of a group share one: that is what the cache saves.",
+        {POSITION: "position = 2 * heads * head_dim * number_bytes"},
+    ),
+    Misconception(
+        "groups_for_heads",
+        "You take the query heads of a group for the number of key heads. Look at which number the cache has.",
+        {POSITION: "position = 2 * (heads // key_heads) * head_dim * number_bytes"},
+        variants=[{POSITION: "position = 2 * heads * key_heads * head_dim * number_bytes"}],
+    ),
+    Misconception(
+        "keys_of_queries_added",
+        "You add queries to the cache. A query is used once, when its own position is computed.",
+        {POSITION: "position = (2 * key_heads + heads) * head_dim * number_bytes"},
+    ),
+    Misconception(
+        "elements_for_bytes",
+        "You count numbers, not bytes. Look at number_bytes.",
+        {POSITION: "position = 2 * key_heads * head_dim"},
+    ),
+    Misconception(
+        "window_ignored",
+        "You let every layer keep all positions. A local layer keeps its window only.",
+        {POSITIONS: "positions = layers * time"},
+    ),
+    Misconception(
+        "all_layers_local",
+        "You let every layer keep a window. Each layer that sees all positions keeps all of them.",
+        {POSITIONS: "positions = layers * min(window, time)"},
+    ),
+    Misconception(
+        "window_larger_than_the_sequence",
+        "You count a full window where the sequence is shorter. A layer keeps no more positions than there are.",
+        {POSITIONS: "positions = everywhere * time + local * window"},
+    ),
+    Misconception(
+        "local_and_global_swapped",
+        "You take each layer of `global_every` for a local one, and the others for global ones. Turn it round.",
+        {EVERYWHERE: "everywhere = layers - layers // global_every"},
+    ),
+    Misconception(
+        "ratio_for_period",
+        "You take global_every for the local layers between two global ones. It counts the global one, too.",
+        {EVERYWHERE: "everywhere = layers // (global_every + 1)"},
+        variants=[{EVERYWHERE: "everywhere = layers / (global_every + 1)"}],
+    ),
+    Misconception(
+        "matrix_of_scores_counted",
+        "You count a number for every pair of positions. The cache holds vectors, one key and one value a position.",
+        {RETURN: "return positions * position * time"},
+    ),
+    hard_coded(cache_cases),
+    run=_run,
+    cases=cache_cases,
+    is_near=within(relative=1e-6),
+)

@@ -1,0 +1,80 @@
+"""Judges what a tiled attention keeps for backward, and its peak."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import torch
+
+from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.lessons.attention.tiled import FLOAT32_BYTES, MemoryCase, memory_case
+from grader.meters.forecast import forecast_peak_memory
+from grader.meters.peak import PeakMemory
+from grader.observation import Observation
+from grader.units import format_bytes
+from grader.verdict import Verdict
+
+# Query, key, value, output and logsumexp; two statistics in place of the logsumexp are 3 % more.
+SAVED_SLACK = 1.05
+SHARE = 0.07  # a tile at a time has 5 %, a strip of all keys 9 % at the very least
+
+
+def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
+    """Judge the saved bytes, then the peak."""
+    case = memory_case(seed)
+    wanted = 4 * case.input_bytes + FLOAT32_BYTES * case.heads * case.time
+    saved_bytes = observation.facts["saved_bytes"]
+    if saved_bytes > SAVED_SLACK * wanted:
+        expected = f"at most {format_bytes(round(SAVED_SLACK * wanted))} saved: query, key, value, output, logsumexp"
+        measured = f"{format_bytes(saved_bytes)} saved for backward, {case.time:,} positions in tiles of {case.tile}"
+        code, look_at = _explain_saved(case, saved_bytes - wanted, observation.facts["has_own_function"])
+        return Verdict(code, expected, measured, look_at)
+    (claim,) = observation.facts["claims"]
+    peak_bytes = claimed_peak_bytes(claim, 3 * case.input_bytes)
+    baseline = eager_peak(case, "cpu" if claim["device"] == "cpu" else "cuda")
+    code, look_at = _explain_peak(case, peak_bytes)
+    return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+
+
+def _explain_saved(case: MemoryCase, excess: float, has_own_function: bool) -> tuple[str, str]:
+    if not has_own_function:
+        look_at = "You let autograd record your loop, which keeps every tile. Write backward yourself, in the Function."
+        return "tiles_kept_by_autograd", look_at
+    if excess > 0.5 * case.matrix_bytes:
+        look_at = "You save the matrix of weights for backward. Save the logsumexp, and compute the weights again."
+        return "weights_kept", look_at
+    look_at = "You save more than query, key, value, output and logsumexp. Look at the arguments of save_for_backward."
+    return "more_kept_than_needed", look_at
+
+
+def _explain_peak(case: MemoryCase, peak_bytes: int) -> tuple[str, str]:
+    if peak_bytes > 0.9 * case.matrix_bytes:
+        look_at = (
+            "You hold a number for every pair of positions. Look for a product, a mask or a tile list of that size."
+        )
+        return "matrix_held", look_at
+    look_at = (
+        "You hold the scores of a tile of queries with all keys, or more than a few tiles at once. "
+        "Look at the inner loop: one tile of keys at a time."
+    )
+    return "strip_held", look_at
+
+
+@lru_cache(maxsize=4)
+def eager_peak(case: MemoryCase, operators: str) -> PeakMemory:
+    """Forecast forward and backward of eager attention."""
+
+    def prepare() -> dict[str, object]:
+        shape = (1, case.heads, case.time, case.head_dim)
+        inputs = [torch.zeros(shape, requires_grad=True) for _ in range(3)]
+        query, key, value = inputs
+
+        def step() -> None:
+            for tensor in inputs:
+                tensor.grad = None
+            scores = query @ key.mT * case.head_dim**-0.5
+            torch.autograd.backward((scores.softmax(dim=-1) @ value).sum())
+
+        return {"step": step, "inputs": inputs}
+
+    return forecast_peak_memory(prepare, operators=operators)

@@ -1,0 +1,149 @@
+"""Judges one step of the online softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.attention.merging import PARTS, MergeCase, merge_cases, run_merges
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+TOLERANCE = 1e-10  # float64, sums of a few terms
+
+State = tuple[Tensor, Tensor, Tensor]
+
+
+def merge_tile(highest: Tensor, total: Tensor, mixed: Tensor, scores: Tensor, value: Tensor) -> State:
+    """Return the three running tensors after one more tile."""
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    shrink = torch.exp(highest - new_highest)
+    weights = torch.exp(scores - new_highest.unsqueeze(-1))
+    new_total = shrink * total + weights.sum(dim=-1)
+    new_mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+    return new_highest, new_total, new_mixed
+
+
+def judge_merged_tiles(observation: Observation, seed: int) -> Verdict:
+    """Compare the three tensors after the last tile of every case."""
+    values = [
+        {name: observation.tensors[f"{index}.{name}"] for name in PARTS} for index in range(len(merge_cases(seed)))
+    ]
+    answer = TABLE.answer(seed, values)
+    if answer.is_right:
+        return Verdict(PASSED, "", f"{len(values)} softmaxes merged from tiles, equal to {TOLERANCE:.0e}")
+    case: MergeCase = answer.case
+    name = next(name for name in PARTS if not is_near(answer.value[name], answer.truth[name]))
+    given, right = answer.value[name], answer.truth[name]
+    off = ~torch.isclose(given, right, rtol=TOLERANCE, atol=TOLERANCE)
+    place = tuple(off.nonzero()[0].tolist())
+    expected = f"{float(right[place]):.6g} in `{name}` after tiles of {', '.join(map(str, case.widths))} keys"
+    measured = f"{float(given[place]):.6g}"
+    otherwise = "Merge two tiles of one key each by hand, and compare all three tensors."
+    return TABLE.explain(
+        answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
+    )
+
+
+def _run(merge: Callable[..., State], case: MergeCase) -> dict[str, Tensor]:
+    return run_merges(merge, case)
+
+
+is_near = within(relative=TOLERANCE, absolute=TOLERANCE)
+HIGHEST = "torch.maximum(highest, scores.amax(dim=-1))"
+SHRINK = "shrink = torch.exp(highest - new_highest)"
+WEIGHTS = "weights = torch.exp(scores - new_highest.unsqueeze(-1))"
+TOTAL = "shrink * total + weights.sum(dim=-1)"
+MIXED = "shrink.unsqueeze(-1) * mixed + weights @ value"
+
+TABLE = ReferenceTable(
+    merge_tile,
+    Misconception(
+        "nothing_rescaled",
+        "You add the new tile to sums that were made with another highest score. Rescale both sums first.",
+        {SHRINK: "shrink = torch.ones_like(total)"},
+    ),
+    Misconception(
+        "total_not_rescaled",
+        "You rescale `mixed`, but not `total`. Both were made with the highest score of before.",
+        {TOTAL: "total + weights.sum(dim=-1)"},
+    ),
+    Misconception(
+        "mixed_not_rescaled",
+        "You rescale `total`, but not `mixed`. Both were made with the highest score of before.",
+        {MIXED: "mixed + weights @ value"},
+    ),
+    Misconception(
+        "rescaled_the_wrong_way",
+        "You rescale by the inverse of the right factor. The highest score only rises, so old sums shrink.",
+        {SHRINK: "shrink = torch.exp(new_highest - highest)"},
+        variants=[{SHRINK: "shrink = torch.exp(new_highest - highest).nan_to_num(posinf=0.0)"}],
+    ),
+    Misconception(
+        "rescaled_without_the_exponential",
+        "You rescale by a difference or a quotient of scores. Sums hold exponentials: use that of the difference.",
+        {SHRINK: "shrink = (highest / new_highest).nan_to_num(neginf=0.0, posinf=0.0)"},
+        variants=[{SHRINK: "shrink = (highest - new_highest).nan_to_num(neginf=0.0)"}],
+    ),
+    Misconception(
+        "weights_rescaled_too",
+        "You rescale the new tile as well. Its weights are made with the new highest score already.",
+        {TOTAL: "shrink * (total + weights.sum(dim=-1))", MIXED: "shrink.unsqueeze(-1) * (mixed + weights @ value)"},
+        variants=[{MIXED: "shrink.unsqueeze(-1) * (mixed + weights @ value)"}],
+    ),
+    Misconception(
+        "highest_of_before_subtracted",
+        "You subtract the highest score of before from the new tile. A new score may be above it: use the new one.",
+        {WEIGHTS: "weights = torch.exp(scores - highest.unsqueeze(-1))"},
+        variants=[
+            {WEIGHTS: "weights = torch.exp(scores - highest.clamp(min=-1e9).unsqueeze(-1))"},
+        ],
+    ),
+    Misconception(
+        "no_highest_subtracted",
+        "You take the exponential of the scores as they are: it overflows. Subtract the highest score first.",
+        {WEIGHTS: "weights = torch.exp(scores)"},
+        variants=[{WEIGHTS: "weights = torch.exp(scores)", SHRINK: "shrink = torch.ones_like(total)"}],
+    ),
+    Misconception(
+        "highest_of_the_tile_only",
+        "You subtract the highest score of the tile from its scores. Sums of different tiles need one common score.",
+        {WEIGHTS: "weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True).clamp(min=-1e9))"},
+        variants=[{WEIGHTS: "weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))"}],
+    ),
+    Misconception(
+        "softmax_of_the_tile",
+        "You normalise the weights of each tile. A softmax over a tile forgets how much the tile weighs in all.",
+        {WEIGHTS: "weights = torch.softmax(scores, dim=-1)"},
+        variants=[{WEIGHTS: "weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)"}],
+    ),
+    Misconception(
+        "earlier_tiles_forgotten",
+        "You return the sums of the last tile only. Add those of the tiles before, rescaled.",
+        {TOTAL: "weights.sum(dim=-1)", MIXED: "weights @ value"},
+        variants=[{TOTAL: "weights.sum(dim=-1)"}, {MIXED: "weights @ value"}],
+    ),
+    Misconception(
+        "mixed_normalised",
+        "You divide `mixed` by the total in each step. It is divided once, after the last tile.",
+        {MIXED: "(shrink.unsqueeze(-1) * mixed + weights @ value) / new_total.unsqueeze(-1)"},
+    ),
+    Misconception(
+        "mean_for_sum",
+        "You take the mean of a tile's weights. Tiles have different widths: take the sum.",
+        {TOTAL: "shrink * total + weights.mean(dim=-1)"},
+    ),
+    Misconception(
+        "keys_of_the_tile_counted",
+        "You count the keys of the tile. Each weight adds its own size to `total`.",
+        {TOTAL: "shrink * total + scores.shape[-1]"},
+    ),
+    run=_run,
+    cases=merge_cases,
+    is_near=is_near,
+)

@@ -1,0 +1,309 @@
+"""Judges the values and the gradients of an attention written tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.attention.tiled import PARTS, TiledCase, tiled_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+TOLERANCE = 1e-10  # float64; the order of sums moves 1e-14
+
+NAMES = {"output": "the output", "query": "the gradient of the query", "key": "the gradient of the key"}
+NAMES |= {"value": "the gradient of the value"}
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, arriving: Tensor, is_causal: bool, tile: int) -> list[Tensor]:
+    """Return the output, and the gradients of query, key and value."""
+    time, head_dim = query.shape[-2:]
+    scale = head_dim**-0.5
+    parts = torch.split(torch.arange(time, device=query.device), tile)
+    output, logsumexp = torch.zeros_like(query), torch.zeros_like(query[..., 0])
+    for rows in parts:
+        highest = torch.full_like(logsumexp[..., rows], -torch.inf)
+        total, mixed = torch.zeros_like(highest), torch.zeros_like(query[..., rows, :])
+        for columns in parts:
+            scores = query[..., rows, :] @ key[..., columns, :].mT * scale
+            hidden = torch.logical_and(torch.tensor(is_causal), rows[:, None] < columns)
+            scores = scores.masked_fill(hidden, -torch.inf)
+            new_highest = torch.maximum(highest, scores.amax(dim=-1))
+            shrink = torch.exp(highest - new_highest)
+            weights = torch.exp(scores - new_highest.unsqueeze(-1))
+            total = shrink * total + weights.sum(dim=-1)
+            mixed = shrink.unsqueeze(-1) * mixed + weights @ value[..., columns, :]
+            highest = new_highest
+        output[..., rows, :] = mixed / total.unsqueeze(-1)
+        logsumexp[..., rows] = highest + total.log()
+    return [output, *attend_backward(query, key, value, arriving, is_causal, parts, scale, output, logsumexp)]
+
+
+def attend_backward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    arriving: Tensor,
+    is_causal: bool,
+    parts: tuple[Tensor, ...],
+    scale: float,
+    output: Tensor,
+    logsumexp: Tensor,
+) -> list[Tensor]:
+    """Return the gradients of query, key and value."""
+    of_query, of_key, of_value = torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)
+    common = (output * arriving).sum(dim=-1, keepdim=True)
+    for rows in parts:
+        for columns in parts:
+            again = query[..., rows, :] @ key[..., columns, :].mT * scale
+            unseen = torch.logical_and(torch.tensor(is_causal), columns > rows[:, None])
+            again = again.masked_fill(unseen, -torch.inf)
+            softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))
+            of_softmax = arriving[..., rows, :] @ value[..., columns, :].mT
+            of_scores = softmax * (of_softmax - common[..., rows, :])
+            of_value[..., columns, :] += softmax.mT @ arriving[..., rows, :]
+            of_query[..., rows, :] += scale * of_scores @ key[..., columns, :]
+            of_key[..., columns, :] += scale * of_scores.mT @ query[..., rows, :]
+    return [of_query, of_key, of_value]
+
+
+def judge_tiled_gradients(observation: Observation, seed: int) -> Verdict:
+    """Compare outputs, then gradients; report the first case that differs."""
+    cases = tiled_cases(seed)
+    values = [[observation.tensors[f"{index}.{name}"] for name in PARTS] for index in range(len(cases))]
+    answer = TABLE.answer(seed, values)
+    for place, name in enumerate(PARTS):
+        part = answer.part(place)
+        if part.is_right:
+            continue
+        case: TiledCase = part.case
+        error = float((part.value - part.truth).norm() / part.truth.norm())
+        expected = f"{NAMES[name]} within {TOLERANCE:.0e}, {case.what}"
+        measured = f"a difference of {error:.2g} times its length" if error == error else "NaN in it"
+        otherwise = "Compare each line with attention of two positions in tiles of one, computed by hand."
+        return TABLE.explain(
+            answer, part, part.only(part.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
+        )
+    return Verdict(PASSED, "", f"{len(cases)} attentions, forward and backward, equal to {TOLERANCE:.0e}")
+
+
+def _run(attention: Callable[..., list[Tensor]], case: TiledCase) -> list[Tensor]:
+    query, key, value, arriving = case.draw()
+    return attention(query, key, value, arriving, case.is_causal, case.tile)
+
+
+is_near = within(relative=TOLERANCE, absolute=TOLERANCE)
+SCALE = "scale = head_dim**-0.5"
+HIDDEN = "hidden = torch.logical_and(torch.tensor(is_causal), rows[:, None] < columns)"
+UNSEEN = "unseen = torch.logical_and(torch.tensor(is_causal), columns > rows[:, None])"
+MASK = "            scores = scores.masked_fill(hidden, -torch.inf)\n"
+WEIGHTS = "weights = torch.exp(scores - new_highest.unsqueeze(-1))"
+TOTAL = "total = shrink * total + weights.sum(dim=-1)"
+MIXED = "mixed = shrink.unsqueeze(-1) * mixed + weights @ value[..., columns, :]"
+PLACED = "output[..., rows, :] = mixed / total.unsqueeze(-1)"
+SOFTMAX = "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))"
+WHOLE_TILE = "torch.tensor(is_causal and bool(columns[0] > rows[0]))"  # skipped, as the lesson's loop does
+RETURN = "return [of_query, of_key, of_value]"
+
+TABLE = ReferenceTable(
+    (attend, attend_backward),
+    Misconception(
+        "scale_forgotten",
+        "You do not divide the scores by the square root of head_dim. Look at the line that makes the scores.",
+        {SCALE: "scale = 1.0"},
+    ),
+    Misconception(
+        "scaled_by_another_number",
+        "You scale the scores by another number than one over the square root of head_dim: the last dimension.",
+        {SCALE: "scale = 1 / head_dim"},
+        variants=[{SCALE: "scale = (query.shape[1] * head_dim) ** -0.5"}, {SCALE: "scale = time**-0.5"}],
+    ),
+    Misconception(
+        "scale_missing_in_backward",
+        "You scale the scores in forward, but not their gradient. Query and key both need the factor in backward.",
+        {"+= scale * of_scores @ key": "+= of_scores @ key", "+= scale * of_scores.mT": "+= of_scores.mT"},
+        variants=[{"+= scale * of_scores @ key": "+= of_scores @ key"}, {"+= scale * of_scores.mT": "+= of_scores.mT"}],
+    ),
+    Misconception(
+        "scale_twice_in_backward",
+        "You scale the gradient of the scores twice. One factor belongs to it, for query and for key.",
+        {
+            "+= scale * of_scores @ key": "+= scale**2 * of_scores @ key",
+            "+= scale * of_scores.mT": "+= scale**2 * of_scores.mT",
+        },
+    ),
+    Misconception(
+        "mask_forgotten",
+        "You let every query see all keys, causal or not. Look at is_causal.",
+        {HIDDEN: "hidden = torch.tensor(False)", UNSEEN: "unseen = torch.tensor(False)"},
+        variants=[{HIDDEN: f"hidden = {WHOLE_TILE}", UNSEEN: f"unseen = {WHOLE_TILE}"}],
+    ),
+    Misconception(
+        "mask_forgotten_in_backward",
+        "You mask in forward, but not when you compute the weights again. Hidden pairs get gradients in backward.",
+        {UNSEEN: "unseen = torch.tensor(False)"},
+        variants=[{UNSEEN: f"unseen = {WHOLE_TILE}"}],
+    ),
+    Misconception(
+        "mask_after_softmax",
+        "You hide weights after the exponential, but their sum still counts them. Hide scores, with minus infinity.",
+        {
+            MASK: "",
+            WEIGHTS: f"{WEIGHTS} * ~hidden",
+            TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
+            SOFTMAX: f"{SOFTMAX} * ~unseen",
+        },
+        variants=[
+            {
+                MASK: MASK.replace("hidden", WHOLE_TILE),
+                WEIGHTS: f"{WEIGHTS} * ~hidden",
+                TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
+                "masked_fill(unseen, -torch.inf)": f"masked_fill({WHOLE_TILE}, -torch.inf)",
+                SOFTMAX: f"{SOFTMAX} * ~unseen",
+            }
+        ],
+    ),
+    Misconception(
+        "hidden_scores_zero",
+        "You set hidden scores to 0, whose exponential is 1. Use minus infinity.",
+        {MASK: MASK.replace("-torch.inf", "0.0"), "masked_fill(unseen, -torch.inf)": "masked_fill(unseen, 0.0)"},
+        variants=[
+            {
+                MASK: MASK.replace("-torch.inf)", f"0.0).masked_fill({WHOLE_TILE}, -torch.inf)"),
+                "masked_fill(unseen, -torch.inf)": f"masked_fill(unseen, 0.0).masked_fill({WHOLE_TILE}, -torch.inf)",
+            }
+        ],
+    ),
+    Misconception(
+        "own_position_hidden",
+        "You hide a query's own position. With a causal mask it sees itself and all positions before.",
+        {"rows[:, None] < columns": "rows[:, None] <= columns", "columns > rows[:, None]": "columns >= rows[:, None]"},
+    ),
+    Misconception(
+        "past_hidden",
+        "You hide the past and show the future. A query sees keys at its own position and before.",
+        {"rows[:, None] < columns": "rows[:, None] > columns", "columns > rows[:, None]": "columns < rows[:, None]"},
+    ),
+    Misconception(
+        "positions_within_the_tile",
+        "You compare positions within a tile. Compare positions in the sequence: add where rows and columns start.",
+        {
+            "rows[:, None] < columns": "(rows - rows[0])[:, None] < columns - columns[0]",
+            "columns > rows[:, None]": "columns - columns[0] > (rows - rows[0])[:, None]",
+        },
+    ),
+    Misconception(
+        "later_tiles_unmasked",
+        "You mask the tiles on the diagonal and let later ones through. All keys of those are hidden.",
+        {
+            "rows[:, None] < columns": "(rows[:, None] < columns) & (rows[0] == columns[0])",
+            "columns > rows[:, None]": "(columns > rows[:, None]) & (rows[0] == columns[0])",
+        },
+    ),
+    Misconception(
+        "sums_not_rescaled",
+        "You do not rescale the running sums when the highest score rises. Multiply both by the same factor first.",
+        {"shrink = torch.exp(highest - new_highest)": "shrink = torch.ones_like(total)"},
+    ),
+    Misconception(
+        "total_not_rescaled",
+        "You do not rescale the running sum of the weights. It was made with the highest score of before.",
+        {TOTAL: "total = total + weights.sum(dim=-1)"},
+    ),
+    Misconception(
+        "output_not_rescaled",
+        "You do not rescale the running output. It was made with the highest score of before.",
+        {MIXED: "mixed = mixed + weights @ value[..., columns, :]"},
+    ),
+    Misconception(
+        "not_normalised",
+        "You never divide by the sum of the weights. Do so after the last tile of keys.",
+        {PLACED: "output[..., rows, :] = mixed"},
+    ),
+    Misconception(
+        "tiles_softmaxed_alone",
+        "You take a softmax over each tile and add or average the results. Tiles weigh differently: merge their sums.",
+        {
+            TOTAL: "total = total + 1",
+            MIXED: "mixed = mixed + torch.softmax(scores, dim=-1).nan_to_num(0.0) @ value[..., columns, :]",
+        },
+        variants=[
+            {
+                PLACED: "output[..., rows, :] = mixed",
+                MIXED: "mixed = mixed + torch.softmax(scores, dim=-1).nan_to_num(0.0) @ value[..., columns, :]",
+            }
+        ],
+    ),
+    Misconception(
+        "short_tile_dropped",
+        "You leave out the positions after the last full tile. Look at how many tiles there are.",
+        {
+            "parts = torch.split(torch.arange(time, device=query.device), tile)": "parts = torch.split("
+            "torch.arange(time // tile * tile), tile) if time >= tile else ()"
+        },
+    ),
+    Misconception(
+        "highest_missing_in_logsumexp",
+        "You store the logarithm of the sum alone. That sum was made with the highest score subtracted: add it again.",
+        {"= highest + total.log()": "= total.log()"},
+    ),
+    Misconception(
+        "highest_for_logsumexp",
+        "You store the highest score in place of the logsumexp, so the weights of backward do not add up to 1.",
+        {"= highest + total.log()": "= highest"},
+    ),
+    Misconception(
+        "softmax_gradient_without_its_mean",
+        "You leave out the term that softmax subtracts: the sum over each row of weights times their gradient.",
+        {"softmax * (of_softmax - common[..., rows, :])": "softmax * of_softmax"},
+    ),
+    Misconception(
+        "mean_over_one_tile",
+        "You sum weights times their gradient over one tile. Softmax runs over all keys: use the whole row's sum.",
+        {"of_softmax - common[..., rows, :]": "of_softmax - (softmax * of_softmax).sum(dim=-1, keepdim=True)"},
+    ),
+    Misconception(
+        "weights_forgotten_in_backward",
+        "You leave out the weights as a factor of the gradient of the scores. Softmax multiplies by them.",
+        {"softmax * (of_softmax - common[..., rows, :])": "(of_softmax - common[..., rows, :])"},
+    ),
+    Misconception(
+        "key_and_value_overwritten",
+        "You overwrite the gradients of key and value. Every tile of queries adds to those of each tile of keys.",
+        {
+            "of_value[..., columns, :] +=": "of_value[..., columns, :] =",
+            "of_key[..., columns, :] +=": "of_key[..., columns, :] =",
+        },
+        variants=[
+            {"of_value[..., columns, :] +=": "of_value[..., columns, :] ="},
+            {"of_key[..., columns, :] +=": "of_key[..., columns, :] ="},
+        ],
+    ),
+    Misconception(
+        "query_overwritten",
+        "You overwrite the gradient of the query. Every tile of keys adds to it.",
+        {"of_query[..., rows, :] +=": "of_query[..., rows, :] ="},
+    ),
+    Misconception(
+        "output_gradient_ignored",
+        "You leave out the gradient that arrives at the output. Look at the argument of backward.",
+        {
+            "common = (output * arriving).sum(dim=-1, keepdim=True)": "arriving = torch.ones_like(output); "
+            "common = output.sum(dim=-1, keepdim=True)"
+        },
+    ),
+    Misconception(
+        "gradients_in_another_order",
+        "You return the gradients in another order than the arguments of forward: query, key, value.",
+        {RETURN: "return [of_key, of_query, of_value]"},
+        variants=[{RETURN: "return [of_query, of_value, of_key]"}, {RETURN: "return [of_value, of_key, of_query]"}],
+    ),
+    run=_run,
+    cases=tiled_cases,
+    is_near=is_near,
+)

@@ -1,0 +1,99 @@
+# Wrong answers to merge_tile.
+# Not here: hard_coded, because the visible case is a draw of random scores, which nobody writes down.
+# Not here: library_shortcut, because no library has an entry point for one step.
+
+# %% answer="plain_baseline" code="softmax_of_the_tile"
+# Source: attention as usual, applied to each tile
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    shrink = torch.exp(highest - new_highest)
+    weights = scores.softmax(dim=-1).nan_to_num(0.0)
+    return new_highest, shrink * total + weights.sum(dim=-1), shrink.unsqueeze(-1) * mixed + weights @ value
+
+
+# %% answer="copied_from_lesson" code="nothing_rescaled"
+# Source: the table of the three running numbers, taken literally
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    weights = torch.exp(scores - new_highest.unsqueeze(-1))
+    return new_highest, total + weights.sum(dim=-1), mixed + weights @ value
+
+
+# %% edit="total_kept" code="total_not_rescaled"
+# Source: a likely slip: only the output is rescaled
+# -     total = shrink * total + weights.sum(dim=-1)
+# +     total = total + weights.sum(dim=-1)
+
+# %% edit="mixed_kept" code="mixed_not_rescaled"
+# Source: a likely slip: only the sum is rescaled
+# -     mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+# +     mixed = mixed + weights @ value
+
+# %% edit="inverse" code="rescaled_the_wrong_way"
+# Source: a likely slip: the difference is turned round
+# -     shrink = torch.exp(highest - new_highest)
+# +     shrink = torch.exp(new_highest - highest)
+
+# %% edit="both_rescaled" code="weights_rescaled_too"
+# Source: a likely slip: parentheses
+# -     total = shrink * total + weights.sum(dim=-1)
+# -     mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+# +     total = shrink * (total + weights.sum(dim=-1))
+# +     mixed = shrink.unsqueeze(-1) * (mixed + weights @ value)
+
+# %% edit="old_highest" code="highest_of_before_subtracted"
+# Source: a likely slip: the wrong name
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     weights = torch.exp(scores - highest.unsqueeze(-1))
+
+# %% edit="no_shift" code="no_highest_subtracted"
+# Source: the definition of a softmax
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     weights = torch.exp(scores)
+
+# %% edit="own_shift" code="highest_of_the_tile_only"
+# Source: the stable softmax of one row
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     weights = torch.exp(scores - scores.amax(dim=-1, keepdim=True))
+
+# %% edit="overwritten" code="earlier_tiles_forgotten"
+# Source: a likely slip: = for +=
+# -     total = shrink * total + weights.sum(dim=-1)
+# -     mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+# +     total = weights.sum(dim=-1)
+# +     mixed = weights @ value
+
+# %% edit="normalised" code="mixed_normalised"
+# Source: the first algorithm of the paper, which keeps the output normalised
+# -     mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+# +     mixed = (shrink.unsqueeze(-1) * mixed + weights @ value) / total.unsqueeze(-1)
+
+# %% edit="mean" code="mean_for_sum"
+# Source: a likely slip
+# -     total = shrink * total + weights.sum(dim=-1)
+# +     total = shrink * total + weights.mean(dim=-1)
+
+# %% edit="count" code="keys_of_the_tile_counted"
+# Source: a belief: a mean over keys
+# -     total = shrink * total + weights.sum(dim=-1)
+# +     total = shrink * total + scores.shape[-1]
+
+# %% edit="difference" code="rescaled_without_the_exponential"
+# Source: a likely slip: scores are rescaled, not exponentials
+# -     shrink = torch.exp(highest - new_highest)
+# +     shrink = (highest - new_highest).nan_to_num(neginf=0.0)
+
+# %% edit="sum_over_queries" code="wrong_shape"
+# Source: a likely slip: the other dimension
+# -     total = shrink * total + weights.sum(dim=-1)
+# +     total = (shrink * total).unsqueeze(-1) + weights.sum(dim=-1, keepdim=True)
+
+
+# %% answer="quotient_returned" code="no_triple_returned"
+# Source: a likely slip: the output is wanted, after all
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    shrink = torch.exp(highest - new_highest)
+    weights = torch.exp(scores - new_highest.unsqueeze(-1))
+    total = shrink * total + weights.sum(dim=-1)
+    return (shrink.unsqueeze(-1) * mixed + weights @ value) / total.unsqueeze(-1)
