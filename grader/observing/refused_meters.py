@@ -7,19 +7,13 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-<<<<<<< HEAD
 from torch.utils.flop_counter import FlopCounterMode
 
-from grader.meters import forecast, measurement
-=======
 from grader.meters import forecast, measurement, saved_tensors
->>>>>>> l12
 from grader.observing.contract import fail
 from grader.ranks import run
 
-Seam = tuple[
-    ModuleType | type, str, str, str
-]  # module or class, what it calls first, misconception, what the learner called
+Seam = tuple[ModuleType | type, str, str, str]  # where, what it calls first, misconception, what the learner called
 
 
 @contextlib.contextmanager
