@@ -54,8 +54,9 @@ c.GenerateFeedback.preprocessors = [
 # Limits, in seconds: of one cell, and of all cells of a notebook together.
 c.RunCells.cell_seconds = 120
 c.RunCells.notebook_seconds = 600
-# False leaves out the lesson's demonstrations, which no check of the course relies on: about twice as fast.
-c.RunCells.run_demonstrations = True
+# The lesson's own demonstrations are left out where no answer and no check could notice. True runs all cells, as
+# `--all-cells` does for one grading; marks are the same.
+c.RunCells.run_demonstrations = False
 
 # Late submissions cost nothing unless a plugin is chosen here; due dates are nbgrader's own, times the classroom's.
 # c.AssignLatePenalties.plugin_class = "grader.classroom.late.PercentPerDay"

@@ -133,7 +133,7 @@ class RunCells(ClassroomStep):
 
     cell_seconds = Integer(120, help="Limit of one cell, in seconds.").tag(config=True)
     notebook_seconds = Integer(600, help="Limit of all cells of a notebook together, in seconds.").tag(config=True)
-    run_demonstrations = Bool(True, help="Run cells of the lesson that are not given, answered or graded.").tag(
+    run_demonstrations = Bool(False, help="Run cells of the lesson that are not given, answered or graded.").tag(
         config=True
     )
     is_forked = Bool(can_fork(), help="Fork kernels from a process that has imported the course's libraries.").tag(
