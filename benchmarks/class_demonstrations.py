@@ -103,14 +103,10 @@ def run_both(room: Path, lesson: str, notebook: NotebookNode) -> tuple[Execution
     return execution, found
 
 
-def submissions(room: Path, lessons: list[str], count: int) -> list[tuple[str, NotebookNode]]:
-    """Return solved and untouched notebooks of the lessons, then mixes, named and in an order that never changes."""
-    plain = [(f"{lesson} {name}", lesson, name) for lesson in lessons for name in ("solved", "untouched")]
-    made = [(title, notebooks_of(room, lesson)[name]) for title, lesson, name in plain]
-    for number in range(count):
-        lesson = lessons[number % len(lessons)]
-        made.append((f"{lesson} mix {number}", assembled(room, lesson, random.Random(f"{lesson} {number}"))))
-    return made
+def submission(room: Path, title: str) -> NotebookNode:
+    """Return the notebook that a title names: the same one in every run."""
+    lesson, kind, *_ = title.split()
+    return notebooks_of(room, lesson)[kind] if kind != "mix" else assembled(room, lesson, random.Random(title))
 
 
 def main() -> int:
@@ -125,17 +121,18 @@ def main() -> int:
     args.kept.parent.mkdir(parents=True, exist_ok=True)
     lines = args.kept.read_text().splitlines() if args.kept.exists() else []
     done = {found["submission"]: found for found in map(json.loads, lines)}
+    every = [f"{lesson} {kind}" for lesson in lessons for kind in ("solved", "untouched")]
+    every += [f"{lessons[number % len(lessons)]} mix {number}" for number in range(args.submissions)]
     ends = time.monotonic() + 60 * args.minutes
     with tempfile.TemporaryDirectory(prefix="lean-training-demonstrations-") as folder:
         room = make_room(Path(folder) / "room", lessons)
-        every = submissions(room, lessons, args.submissions)
-        for title, notebook in every:
+        for title in every:
             if title in done or time.monotonic() > ends:
                 continue
-            done[title] = compare(room, title, notebook)
+            done[title] = compare(room, title, submission(room, title))
             with args.kept.open("a") as file:
                 file.write(json.dumps(done[title]) + "\n")
-    wanted = [done[title] for title, _ in every if title in done]
+    wanted = [done[title] for title in every if title in done]
     different = [found for found in wanted if found["different"]]
     reduced = sum(bool(found["left_out"]) for found in wanted)
     print(f"{len(wanted)} of {len(every)} compared, {reduced} ran without demonstrations, {len(different)} differ")

@@ -31,10 +31,20 @@ SHARED_STATE = re.compile(  # what Accelerate keeps of the first Accelerator for
 )
 RESETS_SHARED_STATE = "_reset_state("  # in a given cell: the lesson's checks do so as well
 DRAWS = re.compile(r"rand|bernoulli|multinomial|normal_|uniform_|shuffle|choice|sample|[Dd]ropout|rng|seed")
-REMEMBERS = re.compile(r"\bglobal\b|@(functools\.)?(lru_)?cache|__dict__|__defaults__|__main__|__globals__")
+REMEMBERS = re.compile(
+    r"\bglobal\b|@(functools\.)?(lru_)?cache|__dict__|__defaults__|__main__|__globals__|__class__|_getframe|"
+    r"\bf_(globals|locals|back)\b|\b(inspect|builtins|getrusage|psutil|tracemalloc|setattr|delattr|environ)\b|"
+    r"\bmemory_(stats|allocated|reserved)\b"
+)
+CHANGING_METHODS = {
+    *("append", "extend", "insert", "remove", "pop", "popitem", "clear", "sort", "reverse", "update", "setdefault"),
+    *("add", "discard", "appendleft", "popleft"),
+}
+LIBRARIES = {"torch", "np", "numpy", "math", "operator"}  # as in `torch.add(a, b)`
 CONSTANT = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple)
 UNCHANGEABLE = {"lesson_device", "get_instance"}  # calls whose value nobody changes, or each check begins anew
 SETTLED = UNCHANGEABLE | {"plain_trainer_arguments", "hasattr"}  # calls whose value no random number changes
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Binding = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -46,12 +56,14 @@ class Use:
         reads: Names that it, or a function of it, takes from the notebook.
         binds: Names that it binds in the notebook.
         objects: Those of them that are neither imported nor functions nor classes.
+        later: Names that only a function of it takes from the notebook.
         loads: All names that it mentions, those aside that it only unpacks, as in `f(**settings)`.
     """
 
     reads: frozenset[str] = frozenset()
     binds: frozenset[str] = frozenset()
     objects: frozenset[str] = frozenset()
+    later: frozenset[str] = frozenset()
     loads: frozenset[str] = frozenset()
 
 
@@ -88,7 +100,7 @@ def left_out_cells(notebook: NotebookNode) -> tuple[int, ...]:
     if any(_is_telling(cell.source, can_draw=is_sealed, can_share=can_share) for cell in theirs):
         return ()
     try:
-        if _meets(kept, theirs, shown) or _shares(given, theirs, shown):
+        if _meets(kept, theirs, shown) or _shares(given, theirs, shown) or _keeps_values(theirs):
             return ()
     except (SyntaxError, ValueError, RecursionError):
         return ()
@@ -118,6 +130,49 @@ def _shares(given: Iterable[NotebookNode], theirs: Iterable[NotebookNode], shown
     reached = _reached(_union(_lenient_use(cell.source).reads for cell in theirs), uses)
     used = _reached(_union(_use(cell.source).loads for cell in shown), uses)
     return bool(reached & (unsettled | (objects & used)))
+
+
+def _keeps_values(theirs: Iterable[NotebookNode]) -> bool:
+    """Return whether a function of the learner's could keep a value from one call, of a demonstration, to the next."""
+    uses = [_lenient_use(cell.source) for cell in theirs]
+    if _union(use.objects for use in uses) & _union(use.later for use in uses):
+        return True
+    return any(_changes_others(cell.source) for cell in theirs)
+
+
+def _changes_others(source: str) -> bool:
+    """Return whether a function or class body changes what is no local name of it, or a class keeps an object."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return False  # it does not run
+    outer = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+    inner = {id(part) for node in outer for part in ast.walk(node) if part is not node}
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    if not all(_is_definition(statement) for body in bodies for statement in body):
+        return True
+    return any(_changes_a_global(node) for node in outer if id(node) not in inner)
+
+
+def _changes_a_global(function: ast.AST) -> bool:
+    parts = list(ast.walk(function))
+    local = {"", *(part.arg for part in parts if isinstance(part, ast.arg))} - {"cls"}
+    local |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return any(_root(part) not in local for part in parts if _is_change(part))
+
+
+def _is_change(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        is_changing = isinstance(node.func, ast.Attribute) and node.func.attr in CHANGING_METHODS
+        return is_changing and _root(node) not in LIBRARIES
+    return isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name at which an expression as `model.layers[0].weight` begins; "" for a new value, which is local."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _reached(names: frozenset[str], given: Sequence[Use]) -> frozenset[str]:
@@ -228,11 +283,13 @@ def _use(source: str) -> Use:
     reads: set[str] = set()
     binds: set[str] = set()
     objects: set[str] = set()
+    functions_read: set[str] = set()
     tree = ast.parse(source)
     for statement in tree.body:
         table = symtable.symtable(ast.unparse(statement), "cell", "exec")
         now, later, bound = _names(table)
         reads |= (now - binds) | later
+        functions_read |= later
         binds |= bound
         if not isinstance(statement, Binding):
             objects |= bound if not _is_constant(statement) else set()
@@ -248,7 +305,7 @@ def _use(source: str) -> Use:
         if key is None
     }
     loads = {node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in unpacked}
-    return Use(frozenset(reads), frozenset(binds), frozenset(objects), frozenset(loads))
+    return Use(frozenset(reads), frozenset(binds), frozenset(objects), frozenset(functions_read), frozenset(loads))
 
 
 def _joined(value: ast.expr) -> list[ast.expr]:
