@@ -42,7 +42,7 @@ CHANGING_METHODS = {
 }
 LIBRARIES = {"torch", "np", "numpy", "math", "operator"}  # as in `torch.add(a, b)`
 CONSTANT = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple)
-UNCHANGEABLE = {"lesson_device", "get_instance"}  # calls whose value nobody changes, or each check begins anew
+UNCHANGEABLE = {"lesson_device", "get_instance"}  # calls whose value nobody changes, or which each check resets
 SETTLED = UNCHANGEABLE | {"plain_trainer_arguments", "hasattr"}  # calls whose value no random number changes
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 Binding = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
