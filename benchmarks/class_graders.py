@@ -39,8 +39,22 @@ def grade_ours(room: Path, lesson: str, jobs: int, *options: str) -> dict[str, A
     nothing = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
     nothing.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     RunCells(config=read_configuration(room)).execute(nothing, {"assignment": lesson, "student": "nobody"})
-    used = measured(lambda: main(["autograde", str(room), "-j", str(jobs), *options]))
+    status: list[int] = []
+    own, judges = time.process_time(), _judges_cpu_seconds()
+    used = measured(lambda: status.append(main(["autograde", str(room), "-j", str(jobs), *options])))
+    if status != [0]:
+        raise SystemExit(f"autograde ended with status {status[0]}")
+    used["this process"] = time.process_time() - own
+    used["judges"] = _judges_cpu_seconds() - judges
     return used | {"points": points(room, lesson)}
+
+
+def _judges_cpu_seconds() -> float:
+    """Return what the idle judges have spent since they began: all of them, between two classes."""
+    from grader.classroom.judging.judge_process import _idle
+
+    times = [psutil.Process(judge._process.pid).cpu_times() for judge in _idle]
+    return float(sum(found.user + found.system for found in times))
 
 
 def points(room: Path, lesson: str) -> dict[str, float]:

@@ -599,6 +599,7 @@ from grader import (
     check_checkpointing_accelerate,
     check_checkpointing_trainer,
     compare_forms,
+    make_bert,
     make_sentence_pairs,
     make_tokenizer,
     plain_trainer_arguments,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.judging.kept import keep_cases
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
 from grader.meters.storages import distinct_storage_bytes
@@ -39,7 +39,7 @@ def judge_form_peak(
     return judge_budget(claimed_peak_bytes(claim, needed_bytes), baseline, share, code=code, look_at=look_at)
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def plain_peak(make_model: MakeModel, make_batches: MakeBatches, operators: str) -> PeakMemory:
     """Forecast the peak of the plain run, with the operators "cpu" or "cuda"; other arguments as `judge_form_peak`."""
     shapes = [{name: (values.shape, values.dtype) for name, values in batch.items()} for batch in make_batches()]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.forms import TRAINER_DEFAULTS, Facts, count
+from grader.judging.kept import keep_cases
 from grader.judging.step_paths import measure_miss
 from grader.judging.updates import Reference, judge_gradients
 from grader.judging.vectors import gradient_at, tensors_of
@@ -207,7 +208,7 @@ def _split(vector: Tensor, model: nn.Module) -> list[Tensor]:
     return [part.view_as(parameter).clone() for part, parameter in zip(parts, model.parameters(), strict=True)]
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _loop_reference(case: OptimizerCase) -> Reference:
     """Return the raw loop over the batches of a case, as the reference for gradients."""
     model, dataset = case.make_model(), case.make_dataset()

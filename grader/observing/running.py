@@ -14,6 +14,7 @@ from grader.observing.attempts import append_attempt
 from grader.observing.contract import explain_exception, require_function
 from grader.observing.default_settings import default_settings
 from grader.observing.door import ask_judge, emit_observation, is_judged_outside
+from grader.observing.own_draws import own_draws
 from grader.observing.quiet import quiet_stderr
 from grader.verdict import CheckFailed, Verdict
 
@@ -43,7 +44,7 @@ def make_check(exercise: str, parameters: tuple[str, ...]) -> Callable[[Observe]
             seed = kernel_settings().seed
             started = time.perf_counter()
             try:
-                with quiet_stderr(), default_settings(), own_accelerate_state():
+                with quiet_stderr(), default_settings(), own_accelerate_state(), own_draws(seed):
                     require_function(answer, exercise, parameters)
                     observation = _observe(observe, answer, seed, exercise)
                     if is_judged_outside():

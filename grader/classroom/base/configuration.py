@@ -54,7 +54,8 @@ c.GenerateFeedback.preprocessors = [
 # Limits, in seconds: of one cell, and of all cells of a notebook together.
 c.RunCells.cell_seconds = 120
 c.RunCells.notebook_seconds = 600
-# False leaves out the lesson's demonstrations, which no check of the course relies on: about twice as fast.
+# False leaves out the lesson's own demonstrations where no answer and no check could notice, as `--skip-demonstrations`
+# does for one grading.
 c.RunCells.run_demonstrations = True
 
 # Late submissions cost nothing unless a plugin is chosen here; due dates are nbgrader's own, times the classroom's.

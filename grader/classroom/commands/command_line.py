@@ -69,9 +69,9 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--notebook-seconds", type=at_least_one, metavar="S", help="limit of all cells of a notebook together"
     )
-    parser.add_argument(
-        "--skip-demonstrations", action="store_true", help="leave out cells that no check of the course relies on"
-    )
+    demonstrations = parser.add_mutually_exclusive_group()
+    demonstrations.add_argument("--skip-demonstrations", action="store_true", help="run only what could change marks")
+    demonstrations.add_argument("--all-cells", action="store_true", help="run the lesson's demonstrations, too")
     parser.add_argument("--sandbox", choices=CHOICES, metavar="LEVEL", help=f"one of {', '.join(CHOICES)}")
     parser.add_argument("--unsafe", action="store_true", help="run without a sandbox where the machine allows none")
     parser.add_argument("--no-feedback", action="store_true", help="write no HTML pages")
@@ -139,7 +139,8 @@ def _settings(args: argparse.Namespace) -> dict[str, int | bool | str]:
     """Return the settings of the step RunCells that the command line gives."""
     settings = {"cell_seconds": args.cell_seconds, "notebook_seconds": args.notebook_seconds}
     settings |= {"sandbox": args.sandbox, "is_unsafe": args.unsafe or None}
-    settings["run_demonstrations"] = False if args.skip_demonstrations else None
+    if args.all_cells or args.skip_demonstrations:
+        settings["run_demonstrations"] = args.all_cells
     return {name: value for name, value in settings.items() if value is not None}
 
 
@@ -166,9 +167,9 @@ def run_demo(args: argparse.Namespace) -> int:
 
     make_demo(args.directory)
     print(
-        f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no check relies on are left out.\n"
+        f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no mark depends on are left out.\n"
     )
-    args.lesson, args.skip_demonstrations = [], True
+    args.lesson = []
     args.unsafe = True  # the embedded class is the course's own: it is graded also where no sandbox can be built
     args.again, args.scheduler, args.gpu_slots = False, None, False
     return run_autograde(args)

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import copy
+import argparse
 import json
 import random
+import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbformat.notebooknode import NotebookNode
+from small_class import NewRoom
 
-from grader.authoring.banks import read_banks
-from grader.authoring.lesson import read_lesson
 from grader.classroom.base.configuration import read_configuration
-from grader.classroom.commands.folder import lesson_sources, make_classroom
+from grader.classroom.commands.command_line import _settings, register
+from grader.classroom.commands.folder import lesson_sources
 from grader.classroom.gradebook.steps import RunCells
 from grader.classroom.handed_in.alignment import align
 from grader.classroom.handed_in.reading import parse_cells
 from grader.classroom.lesson.demonstrations import demonstrations, left_out_cells
-from grader.classroom.lesson.master import is_answer, master_path, nbgrader_metadata, read_notebook, read_stub
-from grader.classroom.running.execution import Execution
-from grader.classroom.scoring.scores import score_notebook
+from grader.classroom.lesson.master import master_path, read_stub
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "benchmarks"))
+from class_demonstrations import assembled, make_room, notebooks_of, run_both
 
 LESSONS = sorted(lesson_sources())
-WHOLE = {  # an answer reads the generator's state or draws numbers; a setting is changed
-    "03_gradient_checkpointing",
-    "04_number_formats",
-    "08_adam_8bit",
-}
-SAMPLED = ("00_three_forms",)
+SAMPLED = "00_three_forms"  # its cells cost least; benchmarks/class_demonstrations.py compares all lessons
 DEMONSTRATION = "results = []\nshown = model.total\ndef show(x):\n    results.append(x)"
-GIVEN = "import torch\nfactor = 3\nmodel = make_model()"
+GIVEN = "import torch\nfactor = 3\nmodel = make_model()\ndef use_model(x):\n    return model(x)"
 
 
 def small_notebook(answer: str, demonstration: str = DEMONSTRATION, own: str = "") -> NotebookNode:
@@ -43,9 +40,37 @@ def small_notebook(answer: str, demonstration: str = DEMONSTRATION, own: str = "
     return nbformat.v4.new_notebook(cells=cells)
 
 
-def test_an_unchanged_demonstration_is_left_out() -> None:
-    answer = "def double(x):\n    results = x * factor\n    return [torch.add(results, model) for model in [1]]"
-    assert left_out_cells(small_notebook(answer)) == (1,)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "def double(x):\n    results = x * factor\n    return [torch.add(results, model) for model in [1]]",
+        "def double(x):\n    return torch.rand(x)",
+        "class A(torch.nn.Module):\n    def forward(self, x):\n        return torch.dropout(x, 0.1, True)",
+    ],
+)
+def test_an_unchanged_demonstration_is_left_out(answer: str) -> None:
+    assert left_out_cells(with_own_check(small_notebook(answer))) == (1,)
+
+
+def test_a_draw_outside_of_the_checks_of_the_course_keeps_all_cells() -> None:
+    answer = "def double(x):\n    return torch.rand(x)"
+    assert left_out_cells(small_notebook(answer)) == ()  # an instructor's own check
+    assert left_out_cells(with_own_check(small_notebook(answer, own="double(3)"))) == ()
+
+
+@pytest.mark.parametrize("check", ["restores", "forgets"])
+def test_what_a_lesson_resets_is_no_reason_for_all_cells(check: str) -> None:
+    answer = "def double(x):\n    return Accelerator(mixed_precision='bf16')"
+    notebook = with_own_check(small_notebook(answer))
+    if check == "restores":
+        notebook.cells[0].source += "\nAcceleratorState._reset_state(reset_partial_state=True)"
+    assert left_out_cells(notebook) == ((1,) if check == "restores" else ())
+
+
+def with_own_check(notebook: NotebookNode) -> NotebookNode:
+    """Make the notebook's check one of the course's, which has settings and random numbers of its own."""
+    notebook.cells[4].source = "# check: check_double\ncheck_double(double)"
+    return notebook
 
 
 @pytest.mark.parametrize(
@@ -55,8 +80,18 @@ def test_an_unchanged_demonstration_is_left_out() -> None:
         "def double(x):\n    return model(x)",
         "def double(x):\n    return globals().get('results', x)",
         "def double(x, seen=[]):\n    return seen",
+        "seen = []\ndef double(x):\n    seen.append(x)\n    return len(seen)",
+        "seen = iter(range(9))\ndef double(x):\n    return next(seen)",
+        "def double(x):\n    double.calls = x",
+        "class Counter:\n    seen = {}\ndef double(x):\n    return Counter.seen",
+        "class Counter:\n    calls = 0\n    @classmethod\n    def count(cls):\n        cls.calls += 1",
+        "def double(x):\n    torch.seen = x",
+        "import sys\ndef double(x):\n    return sys._getframe(1).f_back",
         "def double(x):\n    global count\n    count = x",
-        "def double(x):\n    return torch.rand(x)",
+        "seen = torch.rand(3)\ndef double(x):\n    return seen",
+        "def double(x):\n    return Accelerator(mixed_precision='bf16')",
+        "def double(x):\n    return use_model(x)",
+        "import torch as results",
         "%time double = show",
         "class A:\n    double = results",
         "double = lambda x: [results for _ in x]",
@@ -77,54 +112,7 @@ def test_a_demonstration_that_changes_settings_is_run(demonstration: str) -> Non
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("left-out") / "classroom"
-    make_classroom(folder, [])
-    with (folder / "nbgrader_config.py").open("a") as configuration:
-        configuration.write('c.RunCells.sandbox = "none"\nc.RunCells.is_unsafe = True\n')
-    return folder
-
-
-def step_of(room: Path, *, all_cells: bool) -> RunCells:
-    config = read_configuration(room)
-    config.RunCells.run_demonstrations = all_cells
-    return RunCells(config=config)
-
-
-def run_both(room: Path, lesson: str, text: str) -> tuple[Execution, dict[bool, dict[str, object]]]:
-    """Grade a submission without and with the demonstrations; return the first run, and both results by check."""
-    rebuilt = align(read_stub(master_path(room, lesson)), parse_cells(text.encode()))
-    reduced, found = Execution(), {}
-    for all_cells in (True, False):
-        nb = copy.deepcopy(rebuilt.notebook)
-        reduced = step_of(room, all_cells=all_cells).execute(nb, {"assignment": lesson, "student": "ada"})
-        scores = score_notebook(nb, reduced, rebuilt.missing)
-        found[all_cells] = {score.check: (score.points, score.verdict, score.code) for score in scores}
-    return reduced, found
-
-
-def notebooks_of(room: Path, lesson: str) -> dict[str, NotebookNode]:
-    release = read_notebook(room / "release" / lesson / f"{lesson}.ipynb")
-    solved = copy.deepcopy(release)
-    answers = {cell.metadata.nbgrader.grade_id: cell.source for cell in filter(is_answer, master(room, lesson).cells)}
-    for cell in filter(is_answer, solved.cells):
-        cell.source = answers[cell.metadata.nbgrader.grade_id]
-    return {"untouched": release, "solved": solved}
-
-
-def master(room: Path, lesson: str) -> NotebookNode:
-    return read_notebook(master_path(room, lesson))
-
-
-def from_banks(room: Path, lesson: str, draw: random.Random) -> NotebookNode:
-    """Return a solved notebook in which some exercises have an answer of their banks."""
-    notebook = notebooks_of(room, lesson)["solved"]
-    source = lesson_sources()[lesson]
-    entries = [entry for bank in read_banks(source.parents[1], read_lesson(source)) for entry in bank.entries]
-    for cell in filter(is_answer, notebook.cells):
-        known = [entry for entry in entries if entry.exercise == nbgrader_metadata(cell)["grade_id"]]
-        if known and draw.random() < 0.7:
-            cell.source = draw.choice(known).source
-    return notebook
+    return make_room(tmp_path_factory.mktemp("left-out") / "classroom", [])
 
 
 @pytest.mark.parametrize("lesson", LESSONS)
@@ -132,21 +120,30 @@ def test_lessons_are_written_so_that_demonstrations_can_be_left_out(room: Path, 
     for notebook in notebooks_of(room, lesson).values():
         rebuilt = align(read_stub(master_path(room, lesson)), parse_cells(json.dumps(notebook).encode())).notebook
         assert demonstrations(rebuilt)
-        assert left_out_cells(rebuilt) == (() if lesson in WHOLE else tuple(demonstrations(rebuilt)))
+        assert left_out_cells(rebuilt) == tuple(demonstrations(rebuilt))
 
 
-@pytest.mark.parametrize("lesson", SAMPLED)
-def test_marks_and_codes_are_those_of_a_full_run(room: Path, lesson: str) -> None:
-    notebook = from_banks(room, lesson, random.Random(lesson))
-    reduced, found = run_both(room, lesson, json.dumps(notebook))
+@pytest.mark.slow
+def test_marks_and_codes_are_those_of_a_full_run(room: Path) -> None:
+    notebook = assembled(room, SAMPLED, random.Random(SAMPLED))
+    reduced, found = run_both(room, SAMPLED, notebook)
     assert found[True] == found[False]
     assert set(reduced.cells).isdisjoint(reduced.left_out)
 
 
+@pytest.mark.slow
 def test_a_missing_name_at_run_time_asks_for_all_cells(room: Path) -> None:
-    lesson = SAMPLED[0]
-    notebook = notebooks_of(room, lesson)["untouched"]
+    notebook = notebooks_of(room, SAMPLED)["untouched"]
     notebook.cells.append(nbformat.v4.new_code_cell("raise NameError('hidden from the analysis')"))
-    reduced, found = run_both(room, lesson, json.dumps(notebook))
+    reduced, found = run_both(room, SAMPLED, notebook)
     assert not reduced.left_out
     assert found[True] == found[False]
+
+
+def test_demonstrations_are_left_out_only_where_that_is_asked_for(room: Path, new_room: NewRoom) -> None:
+    assert RunCells(config=read_configuration(room)).run_demonstrations
+    parser = argparse.ArgumentParser()
+    register(parser.add_subparsers())
+    asked = {"--all-cells": {"run_demonstrations": True}, "--skip-demonstrations": {"run_demonstrations": False}}
+    for options, expected in (([], {}), *(([option], settings) for option, settings in asked.items())):
+        assert _settings(parser.parse_args(["autograde", str(room), *options])) == expected

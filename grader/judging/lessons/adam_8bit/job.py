@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.budget import claimed_peak_bytes
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.adam_8bit.job_calls import judge_calls, judge_left, judge_updates
 from grader.lessons.adam_8bit.job import JobCase, job_loss_cases, job_peak_case
 from grader.meters.storages import distinct_storage_bytes
@@ -155,7 +155,7 @@ def _judge_embedding(facts: Mapping[str, Any]) -> Verdict | None:
     return Verdict("embedding_in_codes", expected, measured, look_at + "Give the embedding another optimizer.")
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def reference_loss(case: JobCase) -> float:
     """Return the loss that AdamW reaches."""
     model = case.make_model()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import torch
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.judging.kept import keep_cases
 from grader.judging.misconceptions import Misconception, Table
 from grader.lessons.adamw.backward import BackwardPeakCase, backward_peak_case
 from grader.meters.forecast import forecast_peak_memory
@@ -99,13 +99,13 @@ def judge_adam_backward_peak(observation: Observation, seed: int) -> Verdict:
     )
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _needed_bytes(case: BackwardPeakCase) -> tuple[int, int]:
     """Return the bytes of the model and of its inputs."""
     return distinct_storage_bytes(case.make_model().parameters()), case.make_inputs().nbytes
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _baseline(case: BackwardPeakCase, operators: str) -> PeakMemory:
     """Forecast the plain update."""
 

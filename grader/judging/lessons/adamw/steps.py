@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 import torch
 
 from grader.judging.edited_source import Source
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.adamw.step_effects import GRADIENTS, STATE_AND_OPTIONS, judge_effects
 from grader.judging.lessons.adamw.step_misconceptions import DECAY, MOMENTS, SHARES, adamw_step
 from grader.judging.misconceptions import Misconception
@@ -83,7 +84,7 @@ def _judge_weights(answer: Answer, name: str) -> Verdict | None:
     )
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _running_shares(table: ReferenceTable) -> Version:
     """Return AdamW with shares of 1 minus the product of all betas so far: as right, where a schedule changes them."""
     source, left = (

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.equivalence import compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.data_parallel.reports import Facts, facts_of, tensors_of_rank
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.rank_rows import RankRows
@@ -299,7 +300,7 @@ def _references(case: AccumulationCase, rank: int) -> tuple[Reference, Reference
     return _reference(case, tuple(range(case.world_size))), _reference(case, (rank,))
 
 
-@lru_cache(maxsize=16)
+@keep_cases
 def _reference(case: AccumulationCase, ranks: Sequence[int]) -> Reference:
     """Return the epoch of one process that has the micro-batches of some ranks."""
     model, batches = case.make_model(), case.make_micro_batches()

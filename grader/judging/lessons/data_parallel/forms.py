@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
 
 from grader.judging.forms import TRAINER_DEFAULTS, name_form
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.data_parallel.accumulation import judge_rank
 from grader.judging.lessons.data_parallel.reports import Facts, all_reduces, facts_of, tensors_of_rank
 from grader.judging.misconceptions import Misconception, Table
@@ -162,12 +163,12 @@ def _rows_of(case: ParallelFormsCase, rank: int, micro_batches: Sequence[int]) -
     return [start + offset for start in starts for offset in range(case.rows)]
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _reference(case: ParallelFormsCase) -> Reference:
     return _make_reference(case, range(case.world_size))
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def _own(case: ParallelFormsCase, rank: int) -> Reference:
     return _make_reference(case, (rank,))
 

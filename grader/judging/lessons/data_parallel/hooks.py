@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import torch
@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.data_parallel.reports import Facts, facts_of, tensors_of_rank
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.references import ReferenceTable
@@ -90,7 +91,7 @@ def _say(backwards: Sequence[Starts]) -> str:
     return ", ".join(sent[:6]) or "nothing sent"
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def right_updates(case: HooksCase) -> tuple[Update, ...]:
     """Train on the rows of all ranks in one process, from the weights of rank 0."""
     model, updates = case.make_model(0), []
@@ -374,7 +375,7 @@ def bucket_starts(ready: Sequence[int], bucket_bytes: int) -> Starts:
     return starts
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def ready_bytes(case: HooksCase) -> list[list[int]]:
     """Run the backwards of rank 0, and return the bytes of the gradients in the order in which they become ready."""
     model, orders = case.make_model(0), []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 from torch import Tensor
 
 from grader.judging.form_peaks import judge_form_peak
 from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_own_form, name_form
 from grader.judging.group_gradient import mixture
+from grader.judging.kept import keep_cases
 from grader.judging.updates import Reference, judge_updates, praise
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.gradient_accumulation.forms import FormsCase, form_peak_case, forms_cases
@@ -119,7 +120,7 @@ def _holds_other_rows(tensors: Mapping[str, Tensor], case: FormsCase) -> bool:
     return set(shares) <= {0.0, 1.0} and sum(shares) == case.k * case.rows
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def _make_reference(case: FormsCase) -> Reference:
     model, dataset = case.make_model(), case.make_dataset()
     starts = range(0, case.pairs, case.rows)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.judging.kept import keep_cases
 from grader.judging.updates import most_forwards_waiting
 from grader.lessons.gradient_accumulation.tokens import TokenCase, token_budget_case
 from grader.meters.forecast import forecast_peak_memory
@@ -31,14 +31,14 @@ def judge_token_peak(observation: Observation, seed: int) -> Verdict:
     return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _needed_bytes(case: TokenCase) -> int:
     """Return what model and inputs hold before anything runs."""
     inputs = [tensor for micro_batch in case.make_micro_batches() for tensor in micro_batch]
     return distinct_storage_bytes([*case.make_model().parameters(), *inputs])
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _baseline(case: TokenCase, operators: str) -> PeakMemory:
     """Forecast the whole batch in one forward."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor, nn
 
 from grader.judging.budget import claimed_peak_bytes
 from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.gradient_checkpointing.budget_truth import fewest_recomputed, peak_bytes
 from grader.judging.lessons.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
 from grader.judging.vectors import tensors_of
@@ -100,7 +100,7 @@ def _largest_error(seen: Tensor, reference: Tensor, case: BudgetCase) -> float:
     return max(compare(part, own).relative_error for part, own in pairs)
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _plain_run(case: BudgetCase) -> tuple[Tensor, Tensor]:
     model = case.make_model()
     with torch.random.fork_rng(devices=[]):
@@ -210,7 +210,7 @@ def _cheapest(case: BudgetCase, price: Callable[[int], int]) -> tuple[int, ...]:
     return min(fitting, key=lambda chosen: sum(map(price, chosen)))
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _needed_bytes(case: BudgetCase) -> int:
     """Return what model and input hold before anything runs."""
     model: nn.Module = case.make_model()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import lru_cache
 from itertools import combinations
 
+from grader.judging.kept import keep_cases
 from grader.lessons.gradient_checkpointing.budget import BudgetCase
 
 TERMS = ("work", "inputs", "parameters", "block")  # of a peak: work is the gradient inside the block at work
@@ -40,7 +40,7 @@ def lowest_peak_bytes(case: BudgetCase, recomputed: int) -> int:
     return min(peak_bytes(case, chosen) for chosen in combinations(range(len(case.kept_bytes)), recomputed))
 
 
-@lru_cache(maxsize=16)
+@keep_cases
 def fewest_recomputed(case: BudgetCase) -> int:
     """Return how few recomputed blocks meet the budget."""
     counts = range(len(case.kept_bytes) + 1)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 
 from torch import Tensor
 
 from grader.judging.form_peaks import judge_form_peak
 from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_own_form, name_form
+from grader.judging.kept import keep_cases
 from grader.judging.updates import Reference, judge_updates
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.gradient_checkpointing.forms import LAYERS, LEARNING_RATE, FormsCase, form_peak_case, forms_cases
@@ -148,7 +149,7 @@ def _judge_last_rows(case: FormsCase, facts: Facts, form: str) -> Verdict | None
     return Verdict(f"{form}_last_rows_left_out", expected, f"{len(rows)} forwards of {case.rows} rows", look_at)
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def _make_reference(case: FormsCase) -> Reference:
     model, batches = case.make_model(), case.make_batches()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import torch
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
+from grader.judging.kept import keep_cases
 from grader.lessons.gradient_checkpointing.functions import FunctionPeakCase, function_peak_case
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
@@ -56,13 +56,13 @@ def _explain(facts: Mapping[str, Any]) -> tuple[str, str]:
     )
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _needed_bytes(case: FunctionPeakCase) -> int:
     """Return what model and input hold before anything runs."""
     return distinct_storage_bytes([*case.make_model().parameters(), case.make_inputs()])
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _baseline(case: FunctionPeakCase, operators: str) -> PeakMemory:
     """Forecast the plain blocks."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.gradient_checkpointing.runs import judge_modes, judge_outputs, judge_parameters
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.vectors import tensors_of
@@ -126,14 +127,14 @@ def _is_input_gradient_wrong(setting: Setting) -> bool:
     return not compare(setting.tensors["input_gradient"].flatten(), wanted.flatten()).is_equal
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def make_reference(case: FunctionCase) -> Reference:
     """Run the plain blocks forward and backward."""
     outputs, gradient, input_gradient, calls = _run_plain(case, is_weighted=True)
     return Reference(outputs, gradient, input_gradient, calls)
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def _gradient_of_ones(case: FunctionCase) -> Tensor:
     """Return the gradients when ones arrive at the output of every block, as far as one block goes."""
     return _run_plain(case, is_weighted=False)[1]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.equivalence import compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.local_sgd.evidence import Epoch, evidence_of, mean_of
 from grader.judging.lessons.local_sgd.movements import judge_movements, judge_statistics
 from grader.judging.misconceptions import Misconception, Table
@@ -71,7 +72,7 @@ MODES = Table[Epoch](
 )
 
 
-@lru_cache(maxsize=32)
+@keep_cases
 def _own(case: EpochCase, rank: int) -> Reference:
     model, batches = case.make_model(), case.make_micro_batches()[rank :: case.world_size]
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from grader.judging.budget import claimed_peak_bytes, judge_budget
 from grader.judging.equivalence import RELATIVE_TOLERANCE
 from grader.judging.group_gradient import GROUP_GRADIENT, GroupGradient
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.mixed_precision.weights import judge_movement, judge_start
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import most_forwards_waiting
@@ -229,13 +230,13 @@ PEAK = Table[Peak](
 )
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _needed_bytes(case: BudgetCase) -> int:
     """Return what model and batch hold before anything runs."""
     return distinct_storage_bytes([*case.make_model().parameters(), *case.make_batch()])
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _baseline(case: BudgetCase, operators: str) -> PeakMemory:
     """Forecast the plain update."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -13,6 +12,7 @@ from torch import Tensor
 from grader.judging.equivalence import compare
 from grader.judging.form_peaks import judge_form_peak
 from grader.judging.forms import TRAINER_DEFAULTS, count, judge_own_form, name_form
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.mixed_precision.regions import NO_FORWARD, judge_backward, judge_mode, judge_weights
 from grader.judging.lessons.mixed_precision.weights import judge_start
 from grader.judging.updates import Reference, judge_updates
@@ -166,7 +166,7 @@ def _snapped(case: PrecisionFormsCase, tensors: Mapping[str, Tensor]) -> Any:
     return gradient
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _parts(case: PrecisionFormsCase) -> tuple[Any, Any]:
     return case.make_model(), case.make_dataset()
 

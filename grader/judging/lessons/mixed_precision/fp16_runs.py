@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import torch
@@ -11,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.mixed_precision.regions import NO_FORWARD, judge_backward, judge_format, judge_weights
 from grader.judging.lessons.mixed_precision.weights import judge_movement, judge_start
 from grader.judging.vectors import gradient_at, tensors_of
@@ -179,7 +179,7 @@ def _judge_gradient(
     return Verdict("other_gradient", expected, measured, look_at), 0.0
 
 
-@lru_cache(maxsize=4)
+@keep_cases
 def _model(case: DeviceCase) -> nn.Sequential:
     return case.make_model()
 

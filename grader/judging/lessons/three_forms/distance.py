@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE
+from grader.judging.kept import keep_cases
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
 from grader.judging.references import Answer, ReferenceTable, hard_coded
@@ -72,7 +72,7 @@ def _run(distance: Callable[..., float], case: DistanceCase) -> float:
     return distance(*_models_of(case))
 
 
-@lru_cache(maxsize=32)
+@keep_cases
 def _models_of(case: DistanceCase) -> Models:
     return case.make_models()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
 from grader.judging.equivalence import compare
 from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, name_form
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.three_forms.loop import judge_run
 from grader.judging.lessons.three_forms.loop_events import rows_of_forwards
 from grader.judging.lessons.three_forms.loop_gradients import Run, make_run
@@ -254,7 +254,7 @@ def _distance_from_raw_loop(tensors: Mapping[str, Tensor], run: Run) -> float:
     return float(torch.linalg.vector_norm(ended - end) / torch.linalg.vector_norm(end - start))
 
 
-@lru_cache(maxsize=8)
+@keep_cases
 def _raw_loop(case: RunCase) -> tuple[Tensor, Tensor]:
     """Return the weights where the raw loop starts, and where it ends."""
     run = make_run(case)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch.nn.functional as F
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
 from grader.judging.group_gradient import mixture
+from grader.judging.kept import keep_cases
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import Reference
 from grader.judging.vectors import gradient_at
@@ -72,7 +73,7 @@ class Run:
         return gradient_at(self.model, loss, weights, update)
 
 
-@lru_cache(maxsize=16)
+@keep_cases
 def make_run(case: RunCase) -> Run:
     """Build model and data of a case; every gradient sets the model's weights again."""
     return Run(case, case.make_model(), case.make_dataset())

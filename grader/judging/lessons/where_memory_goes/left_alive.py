@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
 
+from grader.judging.kept import keep_cases
 from grader.judging.lessons.where_memory_goes.byte_counts import format_byte_count
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
@@ -81,7 +81,7 @@ def _are_python_objects(answer: Answer) -> bool:
     return all(0 < count < PYTHON_OBJECT_BYTES for count in counts)
 
 
-@lru_cache(maxsize=16)
+@keep_cases
 def _namespace_of(case: NamespaceCase) -> dict[str, object]:
     return case.make_namespace()
 
