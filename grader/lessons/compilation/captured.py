@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,19 +20,22 @@ class Captured:
         backends: The backend of each graph, in the order of compilation.
         breaks: The reason of each break, its first line.
         calls: How often each graph ran.
+        rows: The first dimension of each graph's first tensor of integers; 0 where there is none.
     """
 
     backends: list[str] = field(default_factory=list)
     breaks: list[str] = field(default_factory=list)
     calls: list[int] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
 
     def backend(self, name: str) -> Callable[..., Callable[..., Any]]:
         """Return a backend that notes each graph and runs it as it is."""
 
-        def compile_graph(graph: Any, inputs: Any, **_: Any) -> Callable[..., Any]:
+        def compile_graph(graph: Any, inputs: Sequence[Any], **_: Any) -> Callable[..., Any]:
             number = len(self.backends)
             self.backends.append(name)
             self.calls.append(0)
+            self.rows.append(_rows_of(inputs))
             reason = getattr(graph, "compile_subgraph_reason", None)
             if reason is not None and reason.graph_break:
                 self.breaks.append(str(reason.reason).splitlines()[0])
@@ -44,6 +47,12 @@ class Captured:
             return run
 
         return compile_graph
+
+
+def _rows_of(inputs: Sequence[Any]) -> int:
+    indices = [value for value in inputs if isinstance(value, torch.Tensor) and value.dtype == torch.int64]
+    sizes = [value.shape[0] for value in indices if value.dim()]
+    return sizes[0] if sizes and isinstance(sizes[0], int) else 0  # a dynamic size is no int
 
 
 @contextlib.contextmanager

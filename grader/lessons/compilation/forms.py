@@ -68,8 +68,8 @@ def run_compiled(train: Callable[..., Any], case: CompiledCase) -> tuple[dict[st
     with fresh_accelerate_state(), fresh_dynamo() as captured, record_library_calls(forwards) as calls:
         value = train_case(train, case)
         plugin = _plugin_backend()
-    facts = {"backends": captured.backends, "breaks": captured.breaks, "graph_calls": captured.calls, "plugin": plugin}
-    return value, facts | calls
+    facts = {"backends": captured.backends, "breaks": captured.breaks, "graph_calls": captured.calls}
+    return value, facts | {"graph_rows": captured.rows, "plugin": plugin} | calls
 
 
 def _plugin_backend() -> str:

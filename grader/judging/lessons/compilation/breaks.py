@@ -132,7 +132,8 @@ BREAKS = Table[Capture](
     ),
     Misconception(
         "other_break",
-        "You call something that Dynamo cannot follow. The line *measured* says what; torch._dynamo.explain says where.",
+        "You call something that Dynamo cannot follow. The line *measured* says what, and"
+        " torch._dynamo.explain says where.",
         shown_by=lambda capture: bool(capture.breaks),
     ),
     Misconception(

@@ -35,11 +35,13 @@ class Usage:
 
     Attributes:
         backend: The backend that was asked for.
+        rows: Rows of a batch.
         updates: Updates of the epoch.
         facts: What `run_compiled` recorded.
     """
 
     backend: str
+    rows: int
     updates: int
     facts: Mapping[str, Any]
 
@@ -67,7 +69,7 @@ def judge_compiled_trainer(observation: Observation, seed: int) -> Verdict:
 def _judge(observation: Observation, seed: int, usage: Table[Usage], form: str) -> Verdict:
     cases = compiled_cases(seed)
     for case, facts in zip(cases, observation.facts["calls"], strict=True):
-        evidence = Usage(case.backend, case.updates, facts)
+        evidence = Usage(case.backend, case.rows, case.updates, facts)
         expected = f"{form}: 1 graph by {case.backend!r} for {case.updates} updates, no recompile"
         by = ", ".join(sorted(set(facts["backends"]))) or "nothing"
         measured = f"{count(evidence.graphs, 'graph')} by {by}, {count(len(facts['breaks']), 'break')}"
@@ -93,6 +95,12 @@ COMPILED: tuple[Misconception[Usage], ...] = (
         "another_backend",
         "You compile with {other_backend!r}. Hand `backend` on; what is left out stands for Inductor.",
         shown_by=lambda usage: bool(usage.other_backend),
+    ),
+    Misconception(
+        "other_rows",
+        "You train on batches of another size, and the last one is shorter. Set the batch size to `rows`: the "
+        "Trainer's default is 8, that of a DataLoader 1.",
+        shown_by=lambda usage: usage.facts["graph_rows"][:1] != [usage.rows],
     ),
     Misconception(
         "recompiled",
@@ -168,12 +176,6 @@ TABLE = ReferenceTable(
         "other_learning_rate",
         "You train with the Trainer's learning rate, 5e-5. Set learning_rate.",
         {SGD: "torch.optim.SGD(model.parameters(), lr=5e-5)"},
-    ),
-    Misconception(
-        "other_rows",
-        "You train on batches of another size. The Trainer's default is 8, that of a DataLoader 1.",
-        {LOADER: "DataLoader(dataset, batch_size=8)"},
-        variants=[{LOADER: "DataLoader(dataset, batch_size=1)"}],
     ),
     Misconception(
         "gradient_clipped",
