@@ -214,10 +214,11 @@ else:
 # | works | fails | – | AOTAutograd: mutation, aliases, a custom operator without a fake version |
 # | works | works | fails | Inductor: code generation, a missing compiler, numerics of fused kernels |
 #
-# <details><summary>A step fails under Inductor with "cannot find a C++ compiler", and works with `aot_eager`. Is your
-# model at fault?</summary>
+# <details><summary>A step fails under Inductor, for want of a C++ compiler, and works with `aot_eager`. Is your model at
+# fault?</summary>
 # No: both stages that read your code have passed. The last one has no compiler on this machine.
 # </details>
+# %% [markdown]
 # <details><summary>The weights differ from the eager run's with `eager` already. What do you look at?</summary>
 # At Dynamo: Python state that your code changes, and that the graph replays differently or not at all.
 # </details>
@@ -433,8 +434,7 @@ print(f"hidden states in float32:        {format_bytes(token_count * width * 4)}
 # *Contract*
 # - The loss is the mean of `F.cross_entropy(hidden @ weight.T, targets)` over rows whose target is not -100. A chunk
 #   may be short, or ignored altogether.
-# - After `(loss * factor).backward()`, `hidden` and `weight` have the gradients of the plain version, to 1e-9 in
-#   float64.
+# - After `(loss * factor).backward()`, `hidden` and `weight` have the gradients of the plain version, to 1e-6.
 # - Budget, checked on 16 chunks: saved bytes at most a sixth of the plain loss's, peak at most 35 %. One chunk of
 #   logits at a time.
 # - By hand: `F.linear_cross_entropy` raises.

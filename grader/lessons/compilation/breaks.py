@@ -79,7 +79,8 @@ def run_plain(trimmed_loss: Callable[..., Any], case: TrimmedCase) -> list[dict[
         if loss.requires_grad:
             torch.autograd.backward(loss)
         gradient = flat_gradient(model).double()
-        values.append({"loss": float(loss), "largest": float(largest), "gradient": gradient})
+        loss_value, largest_value = (float(torch.as_tensor(value).detach()) for value in (loss, largest))
+        values.append({"loss": loss_value, "largest": largest_value, "gradient": gradient})
     return values
 
 

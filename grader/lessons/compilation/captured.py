@@ -65,17 +65,22 @@ def fresh_dynamo() -> Iterator[Captured]:
     from torch._dynamo.utils import counters
 
     captured = Captured()
-    dynamo.reset()  # type: ignore[no-untyped-call]
+    dynamo.reset()
     counters.clear()
-    switches = {"capture_scalar_outputs": False, "capture_dynamic_output_shape_ops": False, "suppress_errors": False}
+    switches: dict[str, Any] = {
+        "capture_scalar_outputs": False,
+        "capture_dynamic_output_shape_ops": False,
+        "suppress_errors": False,
+        "disable": False,
+    }
     try:
-        with dynamo.config.patch(disable=False, **switches), _recorded_backends(captured):
+        with dynamo.config.patch(switches), _recorded_backends(captured):
             yield captured
         seen = [str(reason).splitlines()[0] for reason, count in counters["graph_break"].items() for _ in range(count)]
         missed = [reason for reason in seen if reason not in captured.breaks]
         captured.breaks += missed  # a break after the last graph ends no graph
     finally:
-        dynamo.reset()  # type: ignore[no-untyped-call]
+        dynamo.reset()
         counters.clear()
 
 
@@ -86,18 +91,18 @@ def _recorded_backends(captured: Captured) -> Iterator[None]:
 
     for name in BACKENDS:
         registry.lookup_backend(name)  # loads it
-    wrapper = torch._TorchCompileInductorWrapper  # what a missing name stands for, too
+    wrapper: Any = torch._TorchCompileInductorWrapper  # what a missing name stands for, too
     kept = {name: registry._COMPILER_FNS[name] for name in BACKENDS}
     kept_call = wrapper.__call__
     record_inductor = captured.backend("inductor")
 
-    def call(_: Any, graph: Any, inputs: Any) -> Callable[..., Any]:
+    def call(_: Any, graph: Any, inputs: Any, **__: Any) -> Callable[..., Any]:
         return record_inductor(graph, inputs)
 
     registry._COMPILER_FNS.update({name: captured.backend(name) for name in BACKENDS})
-    wrapper.__call__ = call  # type: ignore[method-assign]
+    wrapper.__call__ = call
     try:
         yield
     finally:
         registry._COMPILER_FNS.update(kept)
-        wrapper.__call__ = kept_call  # type: ignore[method-assign]
+        wrapper.__call__ = kept_call
