@@ -59,8 +59,8 @@ print(f"the input: {format_bytes(x.nbytes)}")
 print(measure_saved_tensors(lambda: gelu(x, bias)))
 
 # %% [markdown]
-# Six tensors as large as the input are saved for backward, and nine more were made and dropped. Each of them was
-# written to memory by one operation and read back by the next. The arithmetic is almost free; the traffic is the time.
+# Ten operations make ten tensors as large as the input, and six of them are saved for backward. Each is written to
+# memory by one operation and read back by the next. The arithmetic is almost free; the traffic is the time.
 #
 # **Fusion** runs a chain of element-wise operations in one kernel: load a number, do everything, store the result.
 # What lies between stays in registers.
@@ -169,6 +169,7 @@ dynamo.reset()
 torch.compile(gelu, backend=show_dynamo)(x, bias)
 
 # %%
+from functorch.compile import make_boxed_func
 from torch._dynamo.backends.common import aot_autograd
 
 
@@ -176,7 +177,7 @@ def show_aot(name):
     def show(graph, example_inputs):
         names = [str(node.target).split(".")[1] for node in graph.graph.nodes if node.op == "call_function"]
         print(f"{name} ({len(names)}): {' '.join(names)}")
-        return graph
+        return make_boxed_func(graph.forward)
 
     return show
 
@@ -214,8 +215,8 @@ else:
 # | works | fails | – | AOTAutograd: mutation, aliases, a custom operator without a fake version |
 # | works | works | fails | Inductor: code generation, a missing compiler, numerics of fused kernels |
 #
-# <details><summary>A step fails under Inductor, for want of a C++ compiler, and works with `aot_eager`. Is your model at
-# fault?</summary>
+# <details><summary>A step fails under Inductor, for want of a C++ compiler, and works with `aot_eager`. Is your model
+# at fault?</summary>
 # No: both stages that read your code have passed. The last one has no compiler on this machine.
 # </details>
 # %% [markdown]
@@ -234,8 +235,8 @@ print("here:", sorted(present))
 print("of the guide's list:", sorted(published & present))
 
 # %% [markdown]
-# nvFuser's backends are gone. `ipex` and TensorRT (now `torch_tensorrt`) come with packages of their own and register
-# on import; TensorRT and ONNX Runtime serve inference. For training, Inductor is what remains.
+# Of eight names one is left. nvFuser's backends are gone; TensorRT and ONNX Runtime serve inference, and a package of
+# their own brings its backend along (`torch_tensorrt`). For training, Inductor is what remains.
 
 # %% [markdown]
 # ## Complete: one graph
@@ -268,7 +269,8 @@ for reason in report.break_reasons:
     print("-", reason.reason.splitlines()[0])
 
 # %% [markdown]
-# (`generic_jump` is Python's `if`.) One break hides another: which ones you see depends on the branch that ran.
+# (`generic_jump` is Python's `if`. The third reason is at the return, after the last graph, so `explain` does not count
+# it.) One break hides another: which ones you see depends on the branch that ran.
 #
 # A graph without breaks can still be compiled again. Its guards hold shapes, dtypes, and every Python value that was
 # read. If one changes, Dynamo **recompiles**; after 8 times it gives up and runs eagerly. Watch three guards fail.
@@ -749,7 +751,8 @@ if inductor["compile_seconds"]:
 
 # %% [markdown]
 # **Sources**
-# - [PyTorch 2][pytorch2]: Dynamo, AOTAutograd's joint graph and minimum cut, Inductor; DDPOptimizer.
+# - [PyTorch 2][pytorch2]: Dynamo, AOTAutograd's joint graph and minimum cut, Inductor.
+# - [Distributed Data Parallel][ddp], PyTorch's notes: DDPOptimizer and its breaks.
 # - [torch.compile troubleshooting][trouble]: breaks, guards, recompiles, and the backends for diagnosis.
 # - [linear_cross_entropy][loss], PyTorch 2.13: the reference path without `options`.
 # - [Liger Kernel][liger]: gradients of the fused loss in forward. [Cut Cross-Entropy][cut]: logits in fast memory.
@@ -757,6 +760,7 @@ if inductor["compile_seconds"]:
 # - Hugging Face, *Efficient Training on a Single GPU*, v4.30: the list of backends that the lesson compares.
 #
 # [pytorch2]: https://docs.pytorch.org/assets/pytorch2-2.pdf
+# [ddp]: https://docs.pytorch.org/docs/stable/notes/ddp.html
 # [trouble]: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
 # [loss]: https://docs.pytorch.org/docs/stable/nn.functional.html
 # [liger]: https://arxiv.org/abs/2410.10989

@@ -22,3 +22,8 @@ def trimmed_loss(model, inputs, targets, limit):
     count = (ordered <= limit).sum().clamp(min=1)
     counts = torch.arange(len(ordered)) < count
     return (ordered * counts).sum() / count, ordered[-1]
+
+
+# %% edit="max_of_python"
+# -     threshold = losses.min().clamp(min=limit)
+# +     threshold = max(losses.min(), limit)

@@ -24,11 +24,6 @@ def trimmed_loss(model, inputs, targets, limit):
 # -     threshold = losses.min().clamp(min=limit)
 # +     threshold = losses.min() if losses.min() > limit else limit
 
-# %% edit="python_max" code="branches_on_a_value"
-# Source: Python's max compares two values
-# -     threshold = losses.min().clamp(min=limit)
-# +     threshold = max(losses.min(), limit)
-
 # %% edit="item" code="value_read_back"
 # Source: the log wants a number
 # -     return loss, losses.detach().max()

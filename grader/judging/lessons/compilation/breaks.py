@@ -110,7 +110,7 @@ BREAKS = Table[Capture](
     ),
     Misconception(
         "branches_on_a_value",
-        "You let Python decide on the value of a tensor, in an `if`, a `while`, or a `max` of Python. Compute both, "
+        "You let Python decide on the value of a tensor, in an `if` or a `while`. Compute both, "
         "and choose with a tensor operation.",
         shown_by=lambda capture: capture.breaks_for("generic_jump", "Data-dependent", "branching"),
     ),
