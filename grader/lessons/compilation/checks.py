@@ -10,10 +10,15 @@ from torch import Tensor
 
 from grader.device import lesson_device
 from grader.lessons.compilation.breaks import run_captured, trimmed_cases
-from grader.lessons.compilation.chunks import chunk_cases, chunk_peak_case, refuse_fused_loss, run_chunked
+from grader.lessons.compilation.chunks import (
+    chunk_cases,
+    chunk_peak_case,
+    count_kept_bytes,
+    refuse_fused_loss,
+    run_chunked,
+)
 from grader.lessons.compilation.forms import compiled_cases, run_compiled
 from grader.lessons.compilation.traffic import traffic_cases
-from grader.meters.saved_tensors import measure_saved_tensors
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
@@ -83,7 +88,7 @@ def check_chunked_peak(chunked_cross_entropy: Callable[..., Any], seed: int) -> 
         hidden.grad = head.weight.grad = None
 
     with refuse_fused_loss():
-        saved_bytes = measure_saved_tensors(loss).total_bytes
+        saved_bytes = count_kept_bytes(loss, [head.weight])
         peak = measure_claimed_peak(step, model=head, inputs=(hidden, targets))
     return Observation({"saved_bytes": saved_bytes, "claims": [claim_of(peak, lesson_device())]})
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +118,35 @@ def chunk_peak_case(seed: int) -> ChunkPeakCase:
     draw = random.Random(seed)
     rows = 32 * draw.randrange(16, 20)
     return ChunkPeakCase(rows, 32, 8_192, rows // 16, seed)
+
+
+class _Packed:
+    """A tensor that a graph keeps; it goes when the graph does."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+
+
+def count_kept_bytes(forward: Callable[[], Tensor], parameters: Sequence[Tensor]) -> int:
+    """Return the bytes that the graph of a loss keeps once forward has returned, without the parameters.
+
+    Unlike `measure_saved_tensors`, this leaves out what graphs inside of the function kept and freed.
+    """
+    packed: list[weakref.ref[_Packed]] = []
+
+    def pack(tensor: Tensor) -> _Packed:
+        one = _Packed(tensor)
+        packed.append(weakref.ref(one))
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one.tensor):
+        loss = forward()
+    kept = [one.tensor.untyped_storage() for one in (reference() for reference in packed) if one is not None]
+    storages = {storage.data_ptr(): storage.nbytes() for storage in kept}
+    for parameter in parameters:
+        storages.pop(parameter.untyped_storage().data_ptr(), None)
+    del loss
+    return sum(storages.values())
 
 
 @contextlib.contextmanager

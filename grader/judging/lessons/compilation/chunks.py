@@ -184,7 +184,10 @@ TABLE = ReferenceTable(
         "last_chunk_lost",
         "You leave out the short last chunk. Go on until all rows are done.",
         {RANGE: "range(0, len(hidden) - chunk_rows + 1, chunk_rows)"},
-        variants=[{RANGE: "range(0, len(hidden) // chunk_rows * chunk_rows, chunk_rows)"}],
+        variants=[
+            {RANGE: "range(0, len(hidden) // chunk_rows * chunk_rows, chunk_rows)"},
+            {RANGE: "range(0, max(len(hidden) // chunk_rows, 1) * chunk_rows, chunk_rows)"},
+        ],
     ),
     Misconception(
         "only_the_last_chunk",
