@@ -50,7 +50,7 @@ class TrimmedCase:
             model = self.make_model()
             for outliers in self.outliers:
                 inputs = torch.randn(self.rows, self.features, generator=generator, dtype=self.dtype)
-                noise = 0.7 * torch.randn(self.rows, 1, generator=generator, dtype=self.dtype).clamp(-1, 1)
+                noise = 1.4 * torch.rand(self.rows, 1, generator=generator, dtype=self.dtype) - 0.7
                 noise[:outliers] = 3 * self.limit**0.5 + torch.rand(outliers, 1, generator=generator, dtype=self.dtype)
                 order = torch.randperm(self.rows, generator=generator)
                 batches.append((inputs, model(inputs) + noise[order]))

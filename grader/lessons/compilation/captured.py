@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-BACKENDS = ("eager", "aot_eager", "inductor")
+NAMED_BACKENDS = ("eager", "aot_eager")  # Inductor is no name by the time that Dynamo sees it
 
 
 @dataclass
@@ -89,17 +89,17 @@ def _recorded_backends(captured: Captured) -> Iterator[None]:
     """Let the named backends record, and run every graph as it is: Inductor would need a C++ compiler."""
     from torch._dynamo.backends import registry
 
-    for name in BACKENDS:
+    for name in NAMED_BACKENDS:
         registry.lookup_backend(name)  # loads it
     wrapper: Any = torch._TorchCompileInductorWrapper  # what a missing name stands for, too
-    kept = {name: registry._COMPILER_FNS[name] for name in BACKENDS}
+    kept = {name: registry._COMPILER_FNS[name] for name in NAMED_BACKENDS}
     kept_call = wrapper.__call__
     record_inductor = captured.backend("inductor")
 
     def call(_: Any, graph: Any, inputs: Any, **__: Any) -> Callable[..., Any]:
         return record_inductor(graph, inputs)
 
-    registry._COMPILER_FNS.update({name: captured.backend(name) for name in BACKENDS})
+    registry._COMPILER_FNS.update({name: captured.backend(name) for name in NAMED_BACKENDS})
     wrapper.__call__ = call
     try:
         yield

@@ -37,6 +37,7 @@ def test_the_reference_is_one_graph_without_breaks():
     assert facts == {"graphs": 1, "breaks": [], "calls": 4}
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")  # of Inductor's own modules
 def test_a_recorded_inductor_needs_no_compiler():
     with fresh_dynamo() as captured:
         doubled = torch.compile(lambda x: 2 * x)(torch.ones(3))
