@@ -4,7 +4,7 @@
 # -     run |= {"torch_compile": True, "torch_compile_backend": backend}
 # +     run |= {"torch_compile_backend": backend}
 
-# %% edit="with_a_mode"
+# %% edit="default_written_out"
 # -     run |= {"torch_compile": True, "torch_compile_backend": backend}
 # +     run |= {"torch_compile": True, "torch_compile_backend": backend, "optim_args": None}
 
