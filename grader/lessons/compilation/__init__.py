@@ -1,0 +1,1 @@
+"""Cases and checks of lesson 13: compilation."""

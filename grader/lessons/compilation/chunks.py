@@ -1,0 +1,170 @@
+"""Hidden states, a vocabulary and targets for a loss that never holds all logits."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from grader.observing.contract import fail, require_tensor
+
+
+@dataclass(frozen=True)
+class ChunkCase:
+    """One loss.
+
+    Attributes:
+        rows: Rows of the hidden states.
+        width: Numbers of a row.
+        vocabulary: Rows of the weight.
+        chunk_rows: Rows of a chunk.
+        ignored: First row and row after the last one whose targets are ignored.
+        scale: Factor of the hidden states: how large logits become.
+        factor: What the loss is multiplied by before backward.
+        seed: Seed of the draw.
+    """
+
+    rows: int
+    width: int
+    vocabulary: int
+    chunk_rows: int
+    ignored: tuple[int, int]
+    scale: float
+    factor: float
+    seed: int
+
+    def draw(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Draw hidden states [rows, width], the weight [vocabulary, width] and targets [rows]."""
+        generator = torch.Generator().manual_seed(self.seed)
+        hidden = self.scale * torch.randn(self.rows, self.width, generator=generator, dtype=torch.float64)
+        weight = torch.randn(self.vocabulary, self.width, generator=generator, dtype=torch.float64)
+        targets = torch.randint(0, self.vocabulary, (self.rows,), generator=generator)
+        targets[slice(*self.ignored)] = -100
+        return hidden.requires_grad_(), weight.requires_grad_(), targets
+
+
+def chunk_cases(seed: int) -> tuple[ChunkCase, ...]:
+    """Equal chunks; ignored targets and a short last chunk; a chunk that is ignored whole; one chunk for all rows."""
+    draw = random.Random(seed)
+    width, vocabulary = draw.randrange(5, 9), draw.randrange(20, 40)
+    rows = draw.randrange(5, 8)
+    return (
+        ChunkCase(12, 6, 30, 4, (0, 0), 1.0, 1.0, seed),
+        ChunkCase(3 * rows + 2, width, vocabulary, rows, (rows - 1, rows + 2), 1.0, draw.choice((0.25, 3.0)), seed + 1),
+        ChunkCase(4 * rows - 1, width, vocabulary, rows, (rows, 2 * rows + 1), 1.0, 0.5, seed + 2),
+        ChunkCase(rows, width, vocabulary, rows + 9, (0, 1), 300.0, 2.0, seed + 3),
+    )
+
+
+def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
+    """Run forward and backward; return the loss and both gradients."""
+    hidden, weight, targets = case.draw()
+    loss = chunked(hidden, weight, targets, case.chunk_rows)
+    require_tensor(loss, "the loss", shape=(), like=hidden.detach())
+    if not loss.requires_grad:
+        look_at = "You return a loss without a graph, from which backward() cannot start. Return what `apply` returns."
+        fail("no_graph_returned", "a loss that backward() can start from", "a loss that needs no gradient", look_at)
+    torch.autograd.backward(loss * case.factor)
+    gradients = {"hidden": hidden.grad, "weight": weight.grad}
+    value: dict[str, Any] = {"loss": float(loss.detach())}
+    for name, like in (("hidden", hidden), ("weight", weight)):
+        gradient = gradients[name]
+        gradient = torch.zeros_like(like) if gradient is None else gradient
+        value[name] = require_tensor(gradient, f"the gradient of {name}", like=like.detach())
+    return value
+
+
+@dataclass(frozen=True)
+class ChunkPeakCase:
+    """A loss whose logits are larger than all else.
+
+    Attributes:
+        rows: Rows of the hidden states.
+        width: Numbers of a row.
+        vocabulary: Rows of the weight.
+        chunk_rows: Rows of a chunk.
+        seed: Seed of the draw.
+    """
+
+    rows: int
+    width: int
+    vocabulary: int
+    chunk_rows: int
+    seed: int
+
+    def make_head(self) -> nn.Linear:
+        """Build the layer that makes logits, without a bias."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.seed)
+            return nn.Linear(self.width, self.vocabulary, bias=False)
+
+    def draw(self) -> tuple[Tensor, Tensor]:
+        """Draw hidden states [rows, width] and targets [rows]."""
+        generator = torch.Generator().manual_seed(self.seed)
+        hidden = torch.randn(self.rows, self.width, generator=generator)
+        targets = torch.randint(0, self.vocabulary, (self.rows,), generator=generator)
+        return hidden.requires_grad_(), targets
+
+
+def chunk_peak_case(seed: int) -> ChunkPeakCase:
+    """Sixteen chunks; all logits take 16 MiB or more."""
+    draw = random.Random(seed)
+    rows = 32 * draw.randrange(16, 20)
+    return ChunkPeakCase(rows, 32, 8_192, rows // 16, seed)
+
+
+class _Packed:
+    """A tensor that a graph keeps; it goes when the graph does."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor = tensor
+
+
+def count_kept_bytes(forward: Callable[[], Tensor], parameters: Sequence[Tensor]) -> int:
+    """Return the bytes that the graph of a loss keeps once forward has returned, without the parameters.
+
+    Unlike `measure_saved_tensors`, this leaves out what graphs inside of the function kept and freed.
+    """
+    packed: list[weakref.ref[_Packed]] = []
+
+    def pack(tensor: Tensor) -> _Packed:
+        one = _Packed(tensor)
+        packed.append(weakref.ref(one))
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda one: one.tensor):
+        loss = forward()
+    kept = [one.tensor.untyped_storage() for one in (reference() for reference in packed) if one is not None]
+    storages = {storage.data_ptr(): storage.nbytes() for storage in kept}
+    for parameter in parameters:
+        storages.pop(parameter.untyped_storage().data_ptr(), None)
+    del loss
+    return sum(storages.values())
+
+
+@contextlib.contextmanager
+def refuse_fused_loss() -> Iterator[None]:
+    """Fail the check when the block calls PyTorch's own fused loss."""
+    library: Any = F
+    kept = library.linear_cross_entropy
+    library.linear_cross_entropy = _refuse
+    try:
+        yield
+    finally:
+        library.linear_cross_entropy = kept
+
+
+def _refuse(*_: Any, **__: Any) -> None:
+    fail(
+        "library_loss_used",
+        "a torch.autograd.Function of your own",
+        "a call of torch.nn.functional.linear_cross_entropy",
+        "You call the library's fused loss. Write its two directions, chunk by chunk.",
+    )

@@ -1,0 +1,62 @@
+# Wrong answers to compile_with_accelerate.
+# Not here: hard_coded, because what a model ends with cannot be written down.
+
+# %% answer="plain_baseline" code="plugin_not_used"
+# Source: a loop with Accelerate, not compiled
+def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
+    accelerator = Accelerator()
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        accelerator.backward(model(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% answer="copied_from_lesson" code="accelerator_backward_not_used"
+# Source: train_raw
+def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
+    model.config.problem_type = "single_label_classification"
+    train_raw(model, dataset, rows, learning_rate, backend)
+
+
+# %% answer="library_shortcut" code="trainer_used"
+# Source: the other form
+def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
+    run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+    Trainer(model, TrainingArguments(**run, torch_compile_backend=backend), train_dataset=dataset).train()
+
+
+# %% edit="problem_type_forgotten" code="recompiled"
+# Source: the plugin alone
+# -     model.config.problem_type = "single_label_classification"
+
+# %% edit="default_backend" code="another_backend"
+# Source: torch.compile's default, by name
+# -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
+# +     accelerator = Accelerator(dynamo_backend="inductor")
+
+# %% edit="model_not_prepared" code="model_not_prepared"
+# Source: only the optimizer and the loader are prepared
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     optimizer, loader = accelerator.prepare(optimizer, DataLoader(dataset, batch_size=rows))
+
+# %% edit="compiled_by_hand" code="plugin_not_used"
+# Source: torch.compile in front of prepare
+# -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
+# +     accelerator, model = Accelerator(), torch.compile(model, backend=backend)
+
+# %% edit="row_by_row" code="other_rows"
+# Source: the default batch size of a DataLoader
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset))
+
+# %% edit="adam" code="another_optimizer"
+# Source: the usual optimizer
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+
+# %% edit="gradients_kept" code="gradients_never_cleared"
+# Source: zero_grad forgotten
+#           optimizer.step()
+# -         optimizer.zero_grad()

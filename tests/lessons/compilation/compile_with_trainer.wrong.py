@@ -1,0 +1,55 @@
+# Wrong answers to compile_with_trainer.
+# Not here: hard_coded, because what a model ends with cannot be written down.
+
+# %% answer="plain_baseline" code="flag_not_set"
+# Source: the Trainer, not compiled
+def compile_with_trainer(model, dataset, rows, learning_rate, backend):
+    run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+    Trainer(model, TrainingArguments(**run), train_dataset=dataset).train()
+
+
+# %% answer="copied_from_lesson" code="trainer_not_used"
+# Source: train_raw
+def compile_with_trainer(model, dataset, rows, learning_rate, backend):
+    model.config.problem_type = "single_label_classification"
+    train_raw(model, dataset, rows, learning_rate, backend)
+
+
+# %% edit="library_shortcut" code="flag_not_set"
+# Source: torch.compile handed to the Trainer's model
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     model.compile(backend=backend)
+
+# %% edit="problem_type_forgotten" code="recompiled"
+# Source: the flag alone
+# -     model.config.problem_type = "single_label_classification"
+
+# %% edit="default_backend" code="another_backend"
+# Source: torch_compile=True alone
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True}
+
+# %% edit="default_rows" code="other_rows"
+# Source: the Trainer's default of 8
+# -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     run = same_run | {"learning_rate": learning_rate}
+
+# %% edit="default_rate" code="other_learning_rate"
+# Source: the Trainer's default of 5e-5
+# -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     run = same_run | {"per_device_train_batch_size": rows}
+
+# %% edit="default_optimizer" code="another_optimizer"
+# Source: the Trainer's default optimizer
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True, "torch_compile_backend": backend, "optim": "adamw_torch"}
+
+# %% edit="default_epochs" code="epoch_repeated"
+# Source: the Trainer's default of three epochs
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True, "torch_compile_backend": backend, "num_train_epochs": 3}
+
+# %% edit="clipped" code="gradient_clipped"
+# Source: the Trainer's default of 1.0
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True, "torch_compile_backend": backend, "max_grad_norm": 1.0}
