@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from grader.device import lesson_device
 from grader.lessons.compilation.captured import fresh_dynamo
+from grader.observing.accelerate_state import fresh_accelerate_state
 from grader.observing.library_calls import record_library_calls
-from grader.observing.precision import fresh_accelerate_state
 from grader.observing.recording import TrainingRecord, flat_weights
 from grader.testbed.pair_runs import make_run_dataset, make_run_model
 
