@@ -163,13 +163,14 @@ def _observe_form(
     for case in forms_cases(seed):
         model = make_model(case).to(lesson_device())
         with record_training(model) as record, record_library_calls(record) as called:
-            train(model, case.make_dataset(), case.rows, case.k, LEARNING_RATE)
+            train(model, case.make_dataset(), case.rows, case.k, case.learning_rate)
         records.append(record)
         calls.append(called)
     large = form_peak_case(seed)
     dataset = large.make_dataset()
     claim = claim_form_peak(
-        lambda model: train(model, dataset, large.rows, large.k, LEARNING_RATE), make_model(large).to(lesson_device())
+        lambda model: train(model, dataset, large.rows, large.k, large.learning_rate),
+        make_model(large).to(lesson_device()),
     )
     return _observation(records, calls=calls, claims=[claim])
 
