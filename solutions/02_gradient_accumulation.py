@@ -229,8 +229,8 @@ large = gradient_of(regression)
 print(f"relative difference to the large batch: {float((accumulated - large).norm() / large.norm()):.1e}")
 
 # %% [markdown]
-# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where `n`
-# is no multiple of `k`, the last group is shorter, and it gets its update too.
+# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where
+# `n` is no multiple of `k`, the last group is shorter, and it gets its update too.
 #
 # *Contract.*
 # - Micro-batches have equal numbers of rows; `loss_function` returns the mean over them. Call the model, not its
@@ -439,8 +439,8 @@ print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_byte
 #
 # The run accumulated 4 micro-batches of one row. The forecast takes 2, with the same peak.
 #
-# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA itself takes that much before
-# the first tensor is made. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
+# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA's own memory, before
+# the first tensor. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
 # zeros. Before you run the cell: which of the two does the published run fit? The cell takes 5 to 25 seconds.
 
 # %%
@@ -556,8 +556,8 @@ def show_forms(**forms):
 show_forms(guide=guide_loop)
 
 # %% [markdown]
-# The guide's loop saves the memory, and ends with different weights. No warning says so. AdamW would hide it, since it divides each
-# gradient by its own size.
+# The guide's loop saves the memory, and ends with different weights. No warning says so. AdamW would hide it, since it
+# divides each gradient by its own size.
 #
 # `accelerator.backward` divides every loss by `k`. The short last group has 2 micro-batches, and is divided by 4.
 # `len(loader)` tells which micro-batches are in the last group.
@@ -741,8 +741,8 @@ show_first_gradient("causal language model", causal, sentences)
 show_first_gradient("classifier", make_pair_classifier().to(device), [pairs[index] for index in range(16)])
 
 # %% [markdown]
-# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one? And
-# who divides where a model does not?
+# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one?
+# And who divides where a model does not?
 #
 # **Exercise.** Train such a classifier with the Trainer, and end in the weights of `train_raw`.
 #
@@ -806,7 +806,8 @@ check_repaired_trainer(repair_trainer)
 #
 # *Contract.* As for `accumulate_gradients`: one update for every `k` micro-batches, the last group may be shorter,
 # each group is averaged over its own members, and the model may hold gradients of an earlier run. One
-# micro-batch runs forward and backward before the next one begins. Hold at most one group of micro-batches at a time: the stream may not fit into memory.
+# micro-batch runs forward and backward before the next one begins. Hold at most one group of micro-batches at a time:
+# the stream may not fit into memory.
 
 # %% tags=["given"]
 from itertools import islice

@@ -113,9 +113,9 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # **Exercise.** Predict the peak, where a segment has run again.
 #
 # *Contract.*
-# - Count parameters, and what checkpoints hold when a segment has run again. Leave out gradients.
-# - Add **two boundaries**: the output of the chain, kept by a variable of `step`, and one buffer of the operation at
-#   work. An output that is computed **again** takes memory of its own.
+# - Count parameters, and what checkpoints hold at that moment. Leave out gradients.
+# - Add **two boundaries**: the output of the chain, a variable of `step`, and one buffer of the operation at work. An
+#   output computed **again** is a new tensor.
 # - `k` divides `blocks`. Return bytes.
 #
 # The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside
@@ -239,8 +239,8 @@ draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 # *recomputation* or *rematerialisation*. It has nothing to do with a checkpoint that is saved to disk.
 #
 # **Why not keep even less?** Keep the input of the chain alone. For each block, run from the start up to it. Memory no
-# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 forward passes of a block.
-# Segments need 128 for any `k`: each block twice.
+# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 forward passes of
+# a block. Segments need 128 for any `k`: each block twice.
 #
 # <details><summary>Explain in one sentence: why does one checkpoint around the whole model save nothing?</summary>
 # When it runs again in backward, all activations of the model are in memory at once, as without it.
@@ -505,8 +505,9 @@ for k in (1, 8):
 # 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves out the
 # last layer of the second run. Here that is half of a block. Your `Function` runs each block to its end.
 #
-# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are expensive
-# to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are saved?
+# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are
+# expensive to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are
+# saved?
 
 # %%
 from functools import partial
@@ -760,8 +761,9 @@ print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_coun
 # checkpointing "slows down training by about 20%": this fits the samples per second.
 
 # %% [markdown]
-# **Use it when** a step does not fit, or when the freed memory allows a larger batch. **Do not** when the peak is in the
-# optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson 05).
+# **Use it when** a step does not fit, or when the freed memory allows a larger batch. **Do not** when the peak is in
+# the optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson
+# 05).
 
 # %% [markdown]
 # **Two relatives.** *Offload*: `torch.autograd.graph.save_on_cpu` moves what is saved to the CPU, and computes nothing
@@ -840,7 +842,7 @@ for index, block in enumerate(unequal):
 #   the gradients of the plain blocks, with dropout too.
 # - Forward and backward hold at most `budget_bytes`: parameters, gradients and input included. The budget can be met.
 # - **As few blocks as possible** run twice; none, if all fits.
-# - You may run the blocks before; leave them in train mode. The output of every block has as many bytes.
+# - You may run the blocks before; leave them in train mode. The outputs of all blocks have the same size.
 #
 # The check measures four models.
 
@@ -934,15 +936,15 @@ check_budget_peak(fit_into_budget)
 # %% [markdown]
 # **Exercise.** Write that test: for any checkpoint, say which faults it has.
 #
-# *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set of names (a list is right, too), empty for
-# a sound checkpoint:
+# *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set or list of names,
+# empty for a sound checkpoint:
 #
 # - `"parameter_gradients"`: after backward, parameters have no gradient;
 # - `"random_state"`: with dropout, gradients differ from those of the plain block, from the same seed;
 # - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
 # - `"no_recompute"`: the block runs once only.
 #
-# A checkpoint may have several. Take care that one fault does not hide another, or look like it. To count runs, take a hook
+# A checkpoint may have several. One fault must not hide another, or look like it. To count runs, take a hook
 # **before** the block: torch ends the second run early, and a hook after it never runs. It is judged on nine
 # checkpoints.
 

@@ -128,7 +128,7 @@ def check_repaired_trainer(repair_trainer: Callable[..., Any], seed: int) -> Obs
 
 @make_check("largest_micro_batch", ("forecast_peak", "batch", "budget_bytes"))
 def check_largest_micro_batch(largest_micro_batch: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the largest micro-batch of six jobs, one of which nothing fits."""
+    """Ask for the largest micro-batch of seven jobs, one of which nothing fits."""
     chosen: list[int | float | None] = []
     reasons: list[str] = []
     for case in fit_cases(seed):

@@ -154,6 +154,11 @@ TABLE = ReferenceTable(
         {LARGEST: "max(fitting, key=peak, default=None)"},
     ),
     Misconception(
+        "lowest_peak",
+        "You return the size with the lowest peak. Return the largest size whose peak fits.",
+        {LARGEST: "min(fitting, key=peak, default=None)"},
+    ),
+    Misconception(
         "whole_batch_left_out",
         "You never try the whole batch, as one micro-batch. Begin with it.",
         {SIZES: "[size for size in range(1, batch) if batch % size == 0]"},
