@@ -178,9 +178,9 @@ GROUP_GRADIENT = Table[GroupGradient](
         measured="its micro-batches with the weights {named_weights}",
     ),
     Misconception(
-        "gradient_in_low_precision",
-        "Your gradient is right to two or three digits only, as in bfloat16. Look for autocast, mixed_precision or a "
-        "cast.",
+        "gradient_in_other_precision",
+        "Your gradient agrees to two or three digits only, as one of another number format does. Look at autocast, "
+        "mixed_precision and casts.",
         shown_by=lambda group: 0 < group.comparison.relative_error < 0.02,
         measured="a gradient that differs from it by {comparison.relative_error:.2%}",
     ),

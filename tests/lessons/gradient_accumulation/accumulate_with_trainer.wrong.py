@@ -98,7 +98,7 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # +     own = TrainingArguments(**(same_run | arguments | {"weight_decay": 0.1}))
 # +     Trainer(model, own, train_dataset=dataset).train()
 
-# %% edit="bf16" code="trainer_gradient_in_low_precision"
+# %% edit="bf16" code="trainer_gradient_in_other_precision"
 # Source: a likely mistake: bf16=True, as most recipes have it
 #       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
