@@ -127,9 +127,13 @@ class Movement:
 
     @property
     def is_decay(self) -> bool:
-        """Whether the rest of the movement shrinks every weight by one factor."""
-        rest = compare(self.moved - self.wanted, self.weights)
-        return rest.factor > 0 and rest.residual <= 1e-2 + self.rounding / float((self.moved - self.wanted).norm())
+        """Whether the rest of the movement shrinks weights by one factor; the Trainer spares biases and norms."""
+        rest = self.moved - self.wanted
+        shrinks = rest.abs() > 1e-6 * self.weights.abs()
+        if not bool(self.weights[shrinks].any()):
+            return False
+        decay = compare(rest[shrinks], self.weights[shrinks])
+        return decay.factor > 0 and decay.residual <= 1e-2 + self.rounding / float(rest.norm())
 
     @property
     def is_factor(self) -> bool:

@@ -4,6 +4,12 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
     train_raw(model, dataset, rows, k, learning_rate)
 
 
+# %% answer="copied_from_lesson" code="trainer_not_used"
+# Source: the loop of Accelerate's guide, which the lesson shows
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    guide_loop(model, dataset, rows, k, learning_rate)
+
+
 # %% edit="accumulation_off" code="trainer_accumulation_off"
 # Source: the weights agree without accumulation, so the large batch is taken
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
