@@ -7,7 +7,14 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # %% answer="copied_from_lesson" code="trainer_not_used"
 # Source: the loop of Accelerate's guide, which the lesson shows
 def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
-    guide_loop(model, dataset, rows, k, learning_rate)
+    accelerator = Accelerator(gradient_accumulation_steps=k)
+    sgd = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, sgd, loader = accelerator.prepare(model, sgd, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**batch).loss)
+            sgd.step()
+            sgd.zero_grad()
 
 
 # %% edit="accumulation_off" code="trainer_accumulation_off"
