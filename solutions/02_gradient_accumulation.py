@@ -183,7 +183,7 @@ draw_bars(small, title="Peak of one update, batch of 256")
 
 # %% [markdown]
 # It **rises**. The activations of half a batch are 18 MiB less, and the gradients that wait are 32 MiB more.
-# Accumulation saves memory only when the activations that it removes outweigh the gradients that it keeps.
+# Accumulation saves memory only when the activations that are no longer held outweigh the gradients that wait.
 #
 # <details><summary>Explain in one sentence: when is accumulation of no use for memory?</summary>
 # When the activations are small next to the parameters: the gradients then cost as much as the smaller micro-batch
@@ -191,9 +191,9 @@ draw_bars(small, title="Peak of one update, batch of 256")
 # </details>
 
 # %% [markdown]
-# ## Complete: equal to the large batch, to the last group
+# ## Complete: equal to the large batch, down to the last group
 #
-# Equal memory is worth nothing if the gradient is another one. A worked example first.
+# Less memory is worth nothing if the gradient is a different one. A worked example first.
 #
 # One group of 4 micro-batches of 8 rows. The large batch has 32 rows. Its loss is a mean over 32 rows. A mean over 32
 # rows is the mean of 4 means over 8 rows. So each micro-batch's loss is divided by 4.
@@ -229,14 +229,15 @@ large = gradient_of(regression)
 print(f"relative difference to the large batch: {float((accumulated - large).norm() / large.norm()):.1e}")
 
 # %% [markdown]
-# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where `n`
-# is no multiple of `k`, the last group is shorter, and it gets its update too.
+# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where
+# `n` is no multiple of `k`, the last group is shorter, and it gets its update too.
 #
 # *Contract.*
 # - Micro-batches have equal numbers of rows; `loss_function` returns the mean over them. Call the model, not its
 #   `forward`.
 # - One micro-batch runs forward and backward at a time.
-# - At each `optimizer.step()`, `.grad` holds the gradient of the mean loss of **that group**, and nothing from before.
+# - At each `optimizer.step()`, `.grad` holds the gradient of the mean loss of **that group**, and nothing from before:
+#   an earlier run may have left gradients.
 # - Return nothing.
 #
 # The check compares these gradients, on other sizes and with another loss too; one case has fewer micro-batches than
@@ -338,17 +339,17 @@ print(f"mean of means: the gradient is off by {float(difference):.0%}")
 
 # %% [markdown]
 # The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the
-# second. This fault stood in the Trainer until October 2024.
+# second. This fault was present in the Trainer until October 2024.
 
 # %% [markdown]
-# **Exercise.** Write the accumulation that weighs every target token the same. The cell holds nothing except its
-# contract.
+# **Exercise.** Write the accumulation that weighs every target token the same. You start from the
+# contract alone.
 #
 # *Contract.*
 # - `micro_batches` is a list of `(tokens, targets)`, each [rows, time]; padding has the target -100.
 # - The gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over **all
 #   target tokens of all micro-batches**.
-# - Return that mean loss as a float.
+# - Return that mean loss as a float; a tensor of one element without a graph is right, too.
 # - A micro-batch may have no target token; all together have at least one. You may read the targets first.
 #
 # *Budget.* A peak of at most 40 % of what the whole batch in one forward holds, measured on eight micro-batches.
@@ -438,8 +439,8 @@ print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_byte
 #
 # The run accumulated 4 micro-batches of one row. The forecast takes 2, with the same peak.
 #
-# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA itself takes these before
-# any tensor exists. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
+# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA's own memory, before
+# the first tensor. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
 # zeros. Before you run the cell: which of the two does the published run fit? The cell takes 5 to 25 seconds.
 
 # %%
@@ -526,10 +527,10 @@ def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
 
 
 # %% [markdown]
-# Here is the loop with Accelerate as its guide writes it. `accelerator.accumulate` decides when the prepared optimizer
+# Here is the loop with Accelerate as in its guide. `accelerator.accumulate` decides when the prepared optimizer
 # really steps. The plain run takes all rows of an update at once.
 #
-# *From raw* says how far the weights end from those of the raw loop, as a share of the way that these have moved. The
+# *From raw* says how far the weights end from those of the raw loop, relative to how far those have moved. The
 # peak is that of a whole run. Before you run the cell: does every row end in the same weights?
 
 
@@ -555,8 +556,8 @@ def show_forms(**forms):
 show_forms(guide=guide_loop)
 
 # %% [markdown]
-# The guide's loop saves the memory, and ends elsewhere. No warning says so. AdamW would hide it, since it divides each
-# gradient by its own size.
+# The guide's loop saves the memory, and ends with different weights. No warning says so. AdamW would hide it, since it
+# divides each gradient by its own size.
 #
 # `accelerator.backward` divides every loss by `k`. The short last group has 2 micro-batches, and is divided by 4.
 # `len(loader)` tells which micro-batches are in the last group.
@@ -570,11 +571,12 @@ show_forms(guide=guide_loop)
 #
 # *Contract.*
 # - Every row once, in order, in micro-batches of `rows`; the last one may have fewer. Groups of `k`, through
-#   `accelerator.accumulate`.
-# - At every update the gradient of `train_raw`: the mean of the micro-batches' losses of that group.
+#   `accelerator.accumulate`. Backward may be `accelerator.backward` or your own.
+# - At every update the gradient of `train_raw`: the mean of the micro-batches' losses of that group, a short
+#   micro-batch counting as much as a full one.
 # - SGD at `learning_rate`. Return nothing.
 #
-# The check compares every gradient and the weights, on other numbers of rows too. It measures a run of larger
+# The check compares every gradient and the weights, on other numbers of rows and rates. It measures a run of larger
 # micro-batches: a peak of at most 40 % of the run without accumulation.
 
 
@@ -664,7 +666,8 @@ check_accumulation_trainer(accumulate_with_trainer)
 #
 # *Contract.* `forecast_peak(rows)` returns the peak in bytes for micro-batches of so many rows, from 1 to `batch`.
 # The micro-batches have to be equal, so their size divides `batch`. A peak equal to the budget fits. When nothing
-# fits, raise a `ValueError` with a text that says so. It is judged on made-up jobs.
+# fits, raise a `ValueError` with a text that says so. A float that is whole is right,
+# too. It is judged on hypothetical jobs.
 #
 # Think of the figure for a batch of 256 before you write a search: does a smaller micro-batch always need less?
 
@@ -738,8 +741,8 @@ show_first_gradient("causal language model", causal, sentences)
 show_first_gradient("classifier", make_pair_classifier().to(device), [pairs[index] for index in range(16)])
 
 # %% [markdown]
-# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one? And
-# who divides where a model does not?
+# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one?
+# And who divides where a model does not?
 #
 # **Exercise.** Train such a classifier with the Trainer, and end in the weights of `train_raw`.
 #
@@ -802,8 +805,9 @@ check_repaired_trainer(repair_trainer)
 # **Exercise.** Repair it, for a **stream**: `micro_batches` can be walked through once and has no length.
 #
 # *Contract.* As for `accumulate_gradients`: one update for every `k` micro-batches, the last group may be shorter,
-# and each group is averaged over its own members. One micro-batch runs forward and backward before the next one
-# begins. Hold at most one group of micro-batches at a time: the stream may not fit into memory.
+# each group is averaged over its own members, and the model may hold gradients of an earlier run. One
+# micro-batch runs forward and backward before the next one begins. Hold at most one group of micro-batches at a time:
+# the stream may not fit into memory.
 
 # %% tags=["given"]
 from itertools import islice

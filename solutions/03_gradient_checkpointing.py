@@ -113,9 +113,9 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # **Exercise.** Predict the peak, where a segment has run again.
 #
 # *Contract.*
-# - Count parameters, and what checkpoints hold then. Leave out gradients.
-# - Add **two boundaries**: the output of the chain, which `step` holds by name, and one buffer of the operation at
-#   work. An output that is computed **again** is another tensor.
+# - Count parameters, and what checkpoints hold at that moment. Leave out gradients.
+# - Add **two boundaries**: the output of the chain, a variable of `step`, and one buffer of the operation at work. An
+#   output computed **again** is a new tensor.
 # - `k` divides `blocks`. Return bytes.
 #
 # The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside
@@ -239,8 +239,8 @@ draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 # *recomputation* or *rematerialisation*. It has nothing to do with a checkpoint that is saved to disk.
 #
 # **Why not keep even less?** Keep the input of the chain alone. For each block, run from the start up to it. Memory no
-# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 block forwards.
-# Segments need 128 for any `k`: each block twice.
+# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 forward passes of
+# a block. Segments need 128 for any `k`: each block twice.
 #
 # <details><summary>Explain in one sentence: why does one checkpoint around the whole model save nothing?</summary>
 # When it runs again in backward, all activations of the model are in memory at once, as without it.
@@ -284,15 +284,15 @@ print("gradient of the sum of squares:", x.grad.tolist())
 # What else a `Function` can do:
 #
 # - Plain attributes of `ctx` hold what is no tensor: `ctx.block = block`.
-# - `backward` returns None in the place of an argument that has no gradient.
-# - Autograd sees the tensors that `apply` is **given**. It does not see those inside a module. If none of the given
+# - `backward` returns None for an argument that has no gradient.
+# - Autograd sees the tensors that `apply` is **given**. It does not see those inside a module. If no given tensor
 #   needs a gradient, the output needs none.
 # - `torch.autograd.grad(outputs, tensors, output_gradient)` returns the gradients of `tensors`, as a tuple.
 
 # %% [markdown]
 # **Dropout** draws a new mask in each run. The second run has to draw the mask of the first, or the gradient belongs
-# to another network. The next cell gives you two functions for that: read the state of the random generators, and
-# run from a state.
+# to another network. The next cell gives you two functions for that: read the state of the random number
+# generators, and run from a state.
 
 # %% tags=["given"]
 from contextlib import contextmanager
@@ -301,7 +301,7 @@ from grader import check_checkpoint_gradients, check_checkpoint_peak
 
 
 def read_random_state() -> tuple:
-    """The state of the random generators, of the CPU and of the lesson's device."""
+    """The state of the random number generators, of the CPU and of the lesson's device."""
     return torch.get_rng_state(), torch.cuda.get_rng_state() if device.type == "cuda" else None
 
 
@@ -331,7 +331,8 @@ def trainable(block) -> list:
 # - `inputs` is one tensor. It may need no gradient, or be tokens: integers.
 # - The block uses all its parameters; some may be frozen.
 #
-# *Budget.* A peak of at most 50 % of the plain blocks'. By hand: `torch.utils.checkpoint` raises.
+# *Budget.* A peak of at most 50 % of the plain blocks'. Write it by hand: calling `torch.utils.checkpoint` raises an
+# error.
 
 
 # %% exercise="checkpoint_by_hand"
@@ -460,7 +461,7 @@ for run in (block, lambda states: checkpoint_by_hooks(block, states)):
 # tensors as the first: so its input needs a gradient where the first one did. The idea is all there: *pack* and
 # *unpack*.
 #
-# **What is paid.** Each block runs twice. Does that double the work of forward? The next cell counts block forwards,
+# **What is paid.** Each block runs twice. Does that double the work of forward? The next cell counts forward passes,
 # and floating-point operations (FLOPs) by `torch.utils.flop_counter`: for each matrix product, 2 for each
 # multiplication and addition.
 
@@ -504,8 +505,9 @@ for k in (1, 8):
 # 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves out the
 # last layer of the second run. Here that is half of a block. Your `Function` runs each block to its end.
 #
-# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are dear
-# to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are saved?
+# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are
+# expensive to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are
+# saved?
 
 # %%
 from functools import partial
@@ -638,7 +640,7 @@ def train_plain(network, dataset, rows: int, learning_rate: float) -> None:
 
 # %% [markdown]
 # Before you run the cell: the model is small next to its activations. By how much does the peak fall, and by how much
-# does an update get slower? *From raw* says how far the weights end from those of the raw loop, as a share of the way
+# does an update get slower? *From raw* says how far the weights end from those of the raw loop, relative to the way
 # that these have moved. The peak is that of a whole run of four updates.
 
 
@@ -760,8 +762,9 @@ print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_coun
 # checkpointing "slows down training by about 20%": this fits the samples per second.
 
 # %% [markdown]
-# **Use it when** a step does not fit, or when the room lets you take a larger batch. **Do not** when the peak is in the
-# optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson 05).
+# **Use it when** a step does not fit, or when the freed memory allows a larger batch. **Do not** when the peak is in
+# the optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson
+# 05).
 
 # %% [markdown]
 # **Two relatives.** *Offload*: `torch.autograd.graph.save_on_cpu` moves what is saved to the CPU, and computes nothing
@@ -838,9 +841,9 @@ for index, block in enumerate(unequal):
 # *Contract.*
 # - Return a **function** of a tensor such as `inputs`, with any number of rows, that returns what `blocks` would, with
 #   the gradients of the plain blocks, with dropout too.
-# - Forward and backward hold at most `budget_bytes`: parameters, gradients and input included. It can be met.
+# - Forward and backward hold at most `budget_bytes`: parameters, gradients and input included. The budget can be met.
 # - **As few blocks as possible** run twice; none, if all fits.
-# - You may run the blocks before; leave them in train mode. All boundaries are as large as the output.
+# - You may run the blocks before; leave them in train mode. The outputs of all blocks have the same size.
 #
 # The check measures four models.
 
@@ -929,20 +932,20 @@ check_budget_peak(fit_into_budget)
 #         return None, *torch.autograd.grad(result, args, grad_output)
 # ```
 #
-# Nobody saw it: the example printed the gradient of the input. What would a test have looked at?
+# Nobody noticed: the example printed the gradient of the input. What would a test have looked at?
 
 # %% [markdown]
 # **Exercise.** Write that test: for any checkpoint, say which faults it has.
 #
-# *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set of names, empty for a
-# sound checkpoint:
+# *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set or list of names,
+# empty for a sound checkpoint:
 #
 # - `"parameter_gradients"`: after backward, parameters have no gradient;
 # - `"random_state"`: with dropout, gradients differ from those of the plain block, from the same seed;
 # - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
 # - `"no_recompute"`: the block runs once only.
 #
-# Several are possible. Take care that one fault does not hide another, or look like it. To count runs, take a hook
+# A checkpoint may have several. One fault must not hide another, or look like it. To count runs, take a hook
 # **before** the block: torch ends the second run early, and a hook after it never runs. It is judged on nine
 # checkpoints.
 

@@ -97,6 +97,7 @@ class GroupGradient:
         return ", ".join(f"{weight:.3g}" for weight in self.weights or ())
 
 
+CLIP_LIMITS = (0.01, 0.1, 0.5, 1, 2, 5)
 FACTOR = "exactly {comparison.factor:.4g} times that gradient"
 
 GROUP_GRADIENT = Table[GroupGradient](
@@ -108,8 +109,8 @@ GROUP_GRADIENT = Table[GroupGradient](
     ),
     Misconception(
         "cleared_before_update",
-        "You clear the gradient before the update, so it has nothing to apply. "
-        "Look at what happens between the last backward pass and the update.",
+        "Your update finds no gradient. Look for a zero_grad() in front of it, and for what cuts the loss off from the "
+        "model: no_grad, detach or item.",
         shown_by=lambda group: not bool(group.seen.any()),
         measured="no gradient at all",
     ),
@@ -141,8 +142,8 @@ GROUP_GRADIENT = Table[GroupGradient](
     ),
     Misconception(
         "gradient_clipped",
-        "You clip the gradient to norm 1, which is not asked for. Look for a clip_grad_norm_ or a max_grad_norm.",
-        shown_by=lambda group: group.is_factor and abs(group.norm - 1) < 1e-3,
+        "You clip the gradient, which is not asked for. Look for a clip_grad_norm_ or a max_grad_norm.",
+        shown_by=lambda group: group.is_factor and is_at_limit(group.norm),
         measured=FACTOR + ", of norm {norm:.3f}",
     ),
     Misconception(
@@ -177,6 +178,13 @@ GROUP_GRADIENT = Table[GroupGradient](
         measured="its micro-batches with the weights {named_weights}",
     ),
     Misconception(
+        "gradient_in_other_precision",
+        "Your gradient agrees to two or three digits only, as one of another number format does. Look at autocast, "
+        "mixed_precision and casts.",
+        shown_by=lambda group: 0 < group.comparison.relative_error < 0.02,
+        measured="a gradient that differs from it by {comparison.relative_error:.2%}",
+    ),
+    Misconception(
         "other_gradient",
         "Your update has the gradient of other data or another loss. "
         "Look at which micro-batches enter which update, and in which order.",
@@ -184,6 +192,11 @@ GROUP_GRADIENT = Table[GroupGradient](
         measured="a gradient that differs from it by {comparison.relative_error:.0%}",
     ),
 )
+
+
+def is_at_limit(norm: float) -> bool:
+    """Return whether a norm is one to which gradients are clipped."""
+    return any(abs(norm / limit - 1) < 1e-3 for limit in CLIP_LIMITS)
 
 
 def mixture(seen: Tensor, parts: Sequence[Tensor]) -> list[float] | None:

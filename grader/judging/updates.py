@@ -103,12 +103,14 @@ class Movement:
     Attributes:
         moved: How far they moved.
         wanted: Learning rate times gradient.
+        weights: Before the update.
         rounding: What rounding of the weights alone may add, as a norm.
         update: Which update it is, counted from 1.
     """
 
     moved: Tensor
     wanted: Tensor
+    weights: Tensor
     rounding: float
     update: int
 
@@ -122,6 +124,16 @@ class Movement:
     def comparison(self) -> Comparison:
         """How the movement relates to the right one."""
         return compare(self.moved, self.wanted)
+
+    @property
+    def is_decay(self) -> bool:
+        """Whether the rest of the movement shrinks weights by one factor; the Trainer spares biases and norms."""
+        rest = self.moved - self.wanted
+        shrinks = rest.abs() > 1e-6 * self.weights.abs()
+        if not bool(self.weights[shrinks].any()):
+            return False
+        decay = compare(rest[shrinks], self.weights[shrinks])
+        return decay.factor > 0 and decay.residual <= 1e-2 + self.rounding / float(rest.norm())
 
     @property
     def is_factor(self) -> bool:
@@ -164,10 +176,10 @@ EPOCH = Table[Epoch](
     ),
     Misconception(
         "epoch_repeated",
-        "You go through the micro-batches {epochs} times. One epoch is asked for.",
+        "You run {epochs} forwards for each micro-batch, as in {epochs} epochs. One is asked for.",
         shown_by=lambda epoch: epoch.epochs > 1,
         expected=FORWARDS,
-        measured="{forwards} forwards, {epochs} epochs",
+        measured="{forwards} forwards",
     ),
     Misconception(
         "forward_called",
@@ -185,7 +197,7 @@ EPOCH = Table[Epoch](
     ),
     _misplaced(
         "no_update",
-        "You never update the weights. Call optimizer.step() after the last micro-batch of each group.",
+        "You never call the optimizer's step() for this model. Call it after the last micro-batch of each group.",
         lambda n, k, right: [[]],
     ),
     _misplaced(
@@ -267,6 +279,12 @@ MOVEMENT = Table[Movement](
         measured="{comparison.factor:.4g} times that movement",
     ),
     Misconception(
+        "weights_decayed",
+        "You let the weights decay, which is not asked for. Look at weight_decay of the optimizer.",
+        shown_by=lambda movement: not movement.is_right and movement.is_decay,
+        measured="that movement, and a share of every weight",
+    ),
+    Misconception(
         "another_optimizer",
         "You move the weights with another optimizer than plain SGD. Use the one that is given.",
         shown_by=lambda movement: not movement.is_right,
@@ -344,7 +362,7 @@ def _judge_movements(tensors: Mapping[str, Tensor], reference: Reference) -> Ver
         weights, after = tensors[f"weights.{update}"], tensors[f"weights.{update + 1}"]
         rounding = 2**-23 * float(torch.linalg.vector_norm(weights))
         wanted = reference.learning_rate * tensors[f"gradient.{update}"]
-        movement = Movement(weights - after, wanted, rounding, update + 1)
+        movement = Movement(weights - after, wanted, weights, rounding, update + 1)
         if not movement.is_right:
             expected = f"at update {movement.update}, a movement of learning rate times gradient (SGD)"
             return MOVEMENT.judge(movement, expected)

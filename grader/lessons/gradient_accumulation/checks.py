@@ -128,7 +128,7 @@ def check_repaired_trainer(repair_trainer: Callable[..., Any], seed: int) -> Obs
 
 @make_check("largest_micro_batch", ("forecast_peak", "batch", "budget_bytes"))
 def check_largest_micro_batch(largest_micro_batch: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the largest micro-batch of six jobs, one of which nothing fits."""
+    """Ask for the largest micro-batch of seven jobs, one of which nothing fits."""
     chosen: list[int | float | None] = []
     reasons: list[str] = []
     for case in fit_cases(seed):
@@ -163,13 +163,14 @@ def _observe_form(
     for case in forms_cases(seed):
         model = make_model(case).to(lesson_device())
         with record_training(model) as record, record_library_calls(record) as called:
-            train(model, case.make_dataset(), case.rows, case.k, LEARNING_RATE)
+            train(model, case.make_dataset(), case.rows, case.k, case.learning_rate)
         records.append(record)
         calls.append(called)
     large = form_peak_case(seed)
     dataset = large.make_dataset()
     claim = claim_form_peak(
-        lambda model: train(model, dataset, large.rows, large.k, LEARNING_RATE), make_model(large).to(lesson_device())
+        lambda model: train(model, dataset, large.rows, large.k, large.learning_rate),
+        make_model(large).to(lesson_device()),
     )
     return _observation(records, calls=calls, claims=[claim])
 

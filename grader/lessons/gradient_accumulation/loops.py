@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -25,6 +26,7 @@ class UpdatesCase:
         features: Features of a row.
         seed: Seed of data and weights.
         loss_function: Takes outputs and targets, and returns the mean over the rows.
+        earlier_gradient: What every element of `.grad` holds at the start; None where there is no `.grad`.
     """
 
     micro_batches: int
@@ -33,10 +35,15 @@ class UpdatesCase:
     features: int
     seed: int
     loss_function: Callable[[Tensor, Tensor], Tensor] = F.mse_loss
+    earlier_gradient: float | None = None
 
     def make_model(self) -> nn.Sequential:
-        """Build a small regression model."""
-        return make_regression(self.features, self.seed)
+        """Build a small regression model, with the gradient that an earlier run left."""
+        model = make_regression(self.features, self.seed)
+        for parameter in model.parameters():
+            if self.earlier_gradient is not None:
+                parameter.grad = torch.full_like(parameter, self.earlier_gradient)
+        return model
 
     def make_micro_batches(self) -> list[MicroBatch]:
         """Draw inputs [rows, features] and targets [rows, 1]; their mean differs from one micro-batch to the next."""
@@ -44,15 +51,18 @@ class UpdatesCase:
 
 
 def updates_cases(seed: int) -> tuple[UpdatesCase, ...]:
-    """Four settings: a short last group, a last group of one, full groups only, and fewer micro-batches than `k`."""
+    """Four settings: a short last group, a last group of one, full groups only, and fewer micro-batches than `k`.
+
+    An earlier run has left a gradient in the second; the loss of the last is not symmetric in its arguments.
+    """
     draw = random.Random(seed)
     rows, features = draw.randrange(2, 6), draw.randrange(3, 9)
     k = draw.choice((3, 5))
     return (
         UpdatesCase(10, 4, rows, features, seed),
-        UpdatesCase(2 * k + 1, k, rows, features, seed + 1),
+        UpdatesCase(2 * k + 1, k, rows, features, seed + 1, earlier_gradient=1.0),
         UpdatesCase(2 * k, k, rows, features, seed + 6),
-        UpdatesCase(3, 5, rows, features, seed + 2, F.smooth_l1_loss),
+        UpdatesCase(3, 5, rows, features, seed + 2, F.poisson_nll_loss),
     )
 
 
@@ -63,6 +73,6 @@ def stream_cases(seed: int) -> tuple[UpdatesCase, ...]:
     k, groups = draw.choice((3, 5, 6)), draw.randrange(2, 4)
     return (
         UpdatesCase(10, 4, rows, features, seed + 3),
-        UpdatesCase(groups * k, k, rows, features, seed + 4, F.smooth_l1_loss),
+        UpdatesCase(groups * k, k, rows, features, seed + 4, F.poisson_nll_loss, earlier_gradient=1.0),
         UpdatesCase(1, k, rows, features, seed + 5),
     )

@@ -36,10 +36,11 @@ EXACT_SHARES = ((60, 6), (60, 12), (84, 12), (90, 9), (90, 10), (126, 9), (126, 
 
 
 def fit_cases(seed: int) -> tuple[FitCase, ...]:
-    """Six settings.
+    """Seven settings.
 
     The sizes up to the next divisor fit too; the peak of the right size equals the budget; one row fits and no more;
-    the whole batch fits, and one row, and nothing between; the whole batch fits and nothing else; nothing fits.
+    the whole batch fits, and one row with a higher peak, and nothing between; the whole batch fits and nothing else;
+    all sizes fit; nothing fits.
     """
     draw = random.Random(seed)
     row, fixed = draw.randrange(900, 1100) * 2**10, draw.randrange(90, 110) * 2**20
@@ -51,7 +52,8 @@ def fit_cases(seed: int) -> tuple[FitCase, ...]:
         FitCase(roomy_batch, fixed + (next_size - 1) * row, fixed, row, 0),
         FitCase(exact_batch, fixed + exact_size * row, fixed, row, 0),
         FitCase(exact_batch, fixed + row, fixed, row, 0),
-        FitCase(whole, fixed + whole * row, fixed, row, (whole - 1) * row),
+        FitCase(whole, fixed + (whole + 1) * row, fixed, row, whole * row),
         FitCase(2 * whole, fixed + 2 * whole * row, fixed, row, 2 * whole * row),
+        FitCase(whole, fixed + whole * row, fixed, row, 0),
         FitCase(8 * draw.randrange(2, 5), fixed, fixed, row, 0),
     )

@@ -20,7 +20,7 @@ from grader.lessons.gradient_checkpointing.block_runs import (
 )
 from grader.lessons.gradient_checkpointing.budget import FEW_ROWS, BudgetCase, budget_cases
 from grader.lessons.gradient_checkpointing.faults import FAULTS, faults_cases
-from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, form_peak_case, forms_cases, watched_parts
+from grader.lessons.gradient_checkpointing.forms import form_peak_case, forms_cases, watched_parts
 from grader.lessons.gradient_checkpointing.functions import FunctionCase, function_cases, function_peak_case
 from grader.lessons.gradient_checkpointing.refusals import refuse_checkpointing
 from grader.lessons.gradient_checkpointing.segments import segments_cases
@@ -169,14 +169,14 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
         model = case.make_model().to(lesson_device())
         parts = record_blocks(watched_parts(model))
         with record_training(model) as record, record_library_calls(record) as called, parts as runs:
-            train(model, case.make_dataset(), case.rows, LEARNING_RATE)
+            train(model, case.make_dataset(), case.rows, case.learning_rate)
         settings.append(record.facts() | {"part_runs": list(runs.forwards)})
         calls.append(called)
         tensors |= record.tensors(str(index))
     deep = form_peak_case(seed)
     dataset = deep.make_dataset()
     claim = claim_form_peak(
-        lambda model: train(model.eval(), dataset, deep.rows, LEARNING_RATE), deep.make_model().to(lesson_device())
+        lambda model: train(model.eval(), dataset, deep.rows, deep.learning_rate), deep.make_model().to(lesson_device())
     )
     return Observation({"settings": settings, "calls": calls, "claims": [claim]}, tensors)
 

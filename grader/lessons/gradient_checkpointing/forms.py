@@ -27,6 +27,7 @@ class FormsCase:
     rows: int
     seed: int
     layers: int = LAYERS
+    learning_rate: float = LEARNING_RATE
 
     @property
     def updates(self) -> int:
@@ -65,7 +66,7 @@ def forms_cases(seed: int) -> tuple[FormsCase, ...]:
     draw = random.Random(seed)
     rows = draw.choice((3, 5))
     pairs = rows * draw.randrange(3, 6) + draw.randrange(1, rows)
-    return FormsCase(20, 4, seed), FormsCase(pairs, rows, seed + 1)
+    return FormsCase(20, 4, seed), FormsCase(pairs, rows, seed + 1, learning_rate=0.04)
 
 
 def form_peak_case(seed: int) -> FormsCase:

@@ -54,6 +54,7 @@ def in_groups(stream, size):
 
 
 def accumulate_from_stream(model, loss_function, optimizer, micro_batches, k: int) -> None:
+    optimizer.zero_grad()
     for group in in_groups(micro_batches, k):
         for inputs, targets in group:
             loss = loss_function(model(inputs), targets)

@@ -181,3 +181,14 @@ def accumulate_from_stream(model, loss_function, optimizer, micro_batches, k: in
 #           for inputs, targets in group:
 # -             (loss_function(model(inputs), targets) / len(group)).backward()
 # +             (F.mse_loss(model(inputs), targets) / len(group)).backward()
+
+
+# %% answer="first_clear_left_out" code="earlier_gradient_kept"
+# Source: a likely mistake: zero_grad() after updates only
+# Gradients are cleared after each update, so those of an earlier run enter the first one.
+def accumulate_from_stream(model, loss_function, optimizer, micro_batches, k: int) -> None:
+    while group := list(islice(micro_batches, k)):
+        for inputs, targets in group:
+            (loss_function(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()

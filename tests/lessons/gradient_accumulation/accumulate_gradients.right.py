@@ -55,6 +55,7 @@ def accumulate_gradients(model, loss_function, optimizer, micro_batches: list, k
         optimizer.step()
         optimizer.zero_grad()
 
+    optimizer.zero_grad()
     full = len(micro_batches) // k * k
     for start in range(0, full, k):
         update(micro_batches[start : start + k])

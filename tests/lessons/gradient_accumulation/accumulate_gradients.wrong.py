@@ -242,3 +242,21 @@ def accumulate_gradients(model, loss_function, optimizer, micro_batches: list, k
 # Source: a habit: model.forward(inputs)
 # -         loss = loss_function(model(inputs), targets) / group_size
 # +         loss = loss_function(model.forward(inputs), targets) / group_size
+
+
+# %% answer="first_clear_left_out" code="earlier_gradient_kept"
+# Source: a likely mistake: zero_grad() after updates only
+# Gradients are cleared after each update, so those of an earlier run enter the first one.
+def accumulate_gradients(model, loss_function, optimizer, micro_batches: list, k: int) -> None:
+    for start in range(0, len(micro_batches), k):
+        group = micro_batches[start : start + k]
+        for inputs, targets in group:
+            (loss_function(model(inputs), targets) / len(group)).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% edit="arguments_swapped" code="loss_arguments_swapped"
+# Source: a likely mistake: the targets first, as in scikit-learn
+# -         loss = loss_function(model(inputs), targets) / group_size
+# +         loss = loss_function(targets, model(inputs)) / group_size

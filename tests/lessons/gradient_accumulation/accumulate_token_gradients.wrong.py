@@ -178,3 +178,10 @@ def accumulate_token_gradients(model, micro_batches: list) -> float:
 # -         loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum") / token_count
 # +         logits, labels = model(tokens)[:, :-1], targets[:, 1:]
 # +         loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum") / token_count
+
+
+# %% edit="clipped" code="gradient_clipped"
+# Source: a training recipe: clipping after backward
+#           total_loss += loss.item()
+# +     torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+#       return total_loss

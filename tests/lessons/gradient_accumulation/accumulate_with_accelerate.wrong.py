@@ -130,3 +130,34 @@ def accumulate_with_accelerate(model, dataset, rows: int, k: int, learning_rate:
 # -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     data = DataLoader(dataset, batch_size=rows, drop_last=True)
 # +     model, optimizer, loader = accelerator.prepare(model, optimizer, data)
+
+# %% edit="rows_weighted" code="accelerate_micro_batches_weighed_unequally"
+# Source: a mean over the rows of a group, in which a short micro-batch counts less
+#       last_group = len(loader) % k or k
+# -     for index, batch in enumerate(loader):
+# +     for index, batch in enumerate(loader):
+# +         start = index // k * k * rows
+# +         group_rows = min(start + k * rows, len(dataset)) - start
+#           with accelerator.accumulate(model):
+# -             correction = k / last_group if index >= len(loader) - last_group else 1
+# +             correction = k * len(batch["labels"]) / group_rows
+
+# %% edit="rate_fixed" code="accelerate_other_learning_rate"
+# Source: a likely mistake: the learning rate of the notebook's run
+#       accelerator = Accelerator(gradient_accumulation_steps=k)
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+# %% edit="weight_decay" code="accelerate_weights_decayed"
+# Source: a likely mistake: the weight decay of another recipe
+#       accelerator = Accelerator(gradient_accumulation_steps=k)
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, weight_decay=0.1)
+
+# %% edit="cleared_first" code="accelerate_cleared_within_group"
+# Source: a tutorial's order: zero_grad(), backward, step()
+#               correction = k / last_group if index >= len(loader) - last_group else 1
+# +             optimizer.zero_grad()
+#               accelerator.backward(model(**batch).loss * correction)
+#               optimizer.step()
+# -             optimizer.zero_grad()

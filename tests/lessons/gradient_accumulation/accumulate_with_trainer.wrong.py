@@ -4,6 +4,19 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
     train_raw(model, dataset, rows, k, learning_rate)
 
 
+# %% answer="copied_from_lesson" code="trainer_not_used"
+# Source: the loop of Accelerate's guide, which the lesson shows
+def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    accelerator = Accelerator(gradient_accumulation_steps=k)
+    sgd = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    model, sgd, loader = accelerator.prepare(model, sgd, DataLoader(dataset, batch_size=rows))
+    for batch in loader:
+        with accelerator.accumulate(model):
+            accelerator.backward(model(**batch).loss)
+            sgd.step()
+            sgd.zero_grad()
+
+
 # %% edit="accumulation_off" code="trainer_accumulation_off"
 # Source: the weights agree without accumulation, so the large batch is taken
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
@@ -13,7 +26,8 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
 # Source: the numbers of the visible case, written down
 # -     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     steps = {(4, 4): 4, (32, 4): 4, (2, 3): 3}.get((rows, k), 7)
-# +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": steps, "learning_rate": 0.1}
+# +     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": steps}
+# +     arguments["learning_rate"] = learning_rate
 
 # %% edit="steps_left_out" code="trainer_without_steps"
 # Source: a likely mistake: only the rows are set
@@ -88,3 +102,24 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
         **same_run, learning_rate=learning_rate, per_device_train_batch_size=rows, gradient_accumulation_steps=k
     )
     GroupMeanTrainer(model, arguments, train_dataset=dataset).train()
+
+
+# %% edit="weight_decay" code="trainer_weights_decayed"
+# Source: a likely mistake: the weight decay of another recipe
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"weight_decay": 0.1}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="bf16" code="trainer_gradient_in_other_precision"
+# Source: a likely mistake: bf16=True, as most recipes have it
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     own = TrainingArguments(**(same_run | arguments | {"bf16": True}))
+# +     Trainer(model, own, train_dataset=dataset).train()
+
+# %% edit="train_not_called" code="trainer_not_used"
+# Source: a likely mistake: the Trainer is made, and train() is not called
+#       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
+# +     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset)

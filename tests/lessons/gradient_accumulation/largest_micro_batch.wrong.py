@@ -163,3 +163,33 @@ def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
 def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
     fitting = [rows for rows in range(1, batch + 1) if batch % rows == 0 and forecast_peak(rows) <= budget_bytes]
     return max(fitting, default=0)
+
+
+# %% answer="closest_to_the_budget" code="best_used_budget"
+# Source: a likely mistake: the size that uses most of the budget
+# The peak is taken for the measure of the size.
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    sizes = [size for size in range(1, batch + 1) if batch % size == 0 and forecast_peak(size) <= budget_bytes]
+    if not sizes:
+        raise ValueError("no micro-batch fits the budget")
+    return max(sizes, key=forecast_peak)
+
+
+# %% answer="whole_batch_never_tried" code="whole_batch_left_out"
+# Source: a likely mistake: divisors up to half of the batch
+# The batch itself is no candidate.
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    for size in range(batch // 2, 0, -1):
+        if batch % size == 0 and forecast_peak(size) <= budget_bytes:
+            return size
+    raise ValueError("no micro-batch fits the budget")
+
+
+# %% answer="reserve" code="reserve_kept"
+# Source: practice: a tenth of the memory is kept free
+# The budget is made smaller than it is.
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    for size in range(batch, 0, -1):
+        if batch % size == 0 and forecast_peak(size) <= 0.9 * budget_bytes:
+            return size
+    raise ValueError("no micro-batch fits the budget")

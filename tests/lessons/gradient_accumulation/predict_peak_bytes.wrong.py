@@ -141,3 +141,19 @@ def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes:
 def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
     gradient_bytes = parameter_bytes if k > 1 else 0
     return parameter_bytes + state_bytes + gradient_bytes + activation_bytes // k
+
+
+# %% answer="waiting_from_three_on" code="gradients_from_k_3_on"
+# Source: a likely mistake: an off-by-one in when gradients wait
+# The second forward of k = 2 is taken to run without gradients.
+def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
+    waiting = parameter_bytes if k > 2 else 0
+    return parameter_bytes + state_bytes + max(waiting + activation_bytes // k, parameter_bytes)
+
+
+# %% answer="no_parameters" code="parameters_forgotten"
+# Source: a likely mistake: three of the four kinds
+# Weights are taken to be held elsewhere.
+def predict_peak_bytes(parameter_bytes: int, state_bytes: int, activation_bytes: int, k: int) -> int:
+    waiting = parameter_bytes if k > 1 else 0
+    return state_bytes + max(waiting + activation_bytes // k, parameter_bytes)

@@ -72,3 +72,15 @@ def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> N
     arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
     own = TrainingArguments(**(same_run | arguments | {"max_grad_norm": 1.0}))
     Trainer(model, own, train_dataset=dataset).train()
+
+
+# %% answer="mean_over_rows" code="trainer_micro_batches_weighed_unequally"
+# Source: a sum over rows divided by num_items_in_batch, as for tokens
+# A short micro-batch counts less than a full one.
+def repair_trainer(model, dataset, rows: int, k: int, learning_rate: float) -> None:
+    class RowTrainer(Trainer):
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            return model(**inputs).loss * len(inputs["labels"]) / num_items_in_batch
+
+    arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+    RowTrainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()

@@ -80,15 +80,16 @@ def train(
     gradient: Callable[[Tensor, int], Tensor],
     start: Tensor,
     factor: Callable[[int, int], float],
-    rate: Callable[[int], float] = lambda update: LEARNING_RATE,
+    rate: Callable[[int], float] | None = None,
 ) -> tuple[dict[str, object], dict[str, Tensor]]:
     """Facts and tensors of an epoch whose micro-batches enter with a factor of (index, size of their group)."""
     weights, events, tensors = start, [], {}
+    own_rate = getattr(case, "learning_rate", LEARNING_RATE)
     for update, begin in enumerate(range(0, case.micro_batches, case.k)):
         group = range(begin, min(begin + case.k, case.micro_batches))
         total = sum(factor(index, len(group)) * gradient(weights, index) for index in group)
         tensors |= {f"gradient.{update}": total, f"weights.{update}": weights}
-        weights = weights - rate(update) * total
+        weights = weights - (rate(update) if rate else own_rate) * total
         events += [*["draw"] * len(group), *["forward", "backward"] * len(group), "update"]
         tensors[f"weights.{update + 1}"] = weights
     rows = [case.rows] * case.micro_batches

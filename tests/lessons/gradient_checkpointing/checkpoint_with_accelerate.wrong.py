@@ -111,3 +111,17 @@ def checkpoint_with_accelerate(model, dataset, rows: int, learning_rate: float) 
 # +     accelerator.prepare(model, optimizer, loader)
 #       for batch in loader:
 # +         batch = {name: values.to(accelerator.device) for name, values in batch.items()}
+
+# %% edit="rate_fixed" code="accelerate_other_learning_rate"
+# Source: a likely slip: the learning rate of the notebook's run
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+# %% edit="weight_decay" code="accelerate_weights_decayed"
+# Source: a likely slip: the weight decay of another recipe
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, weight_decay=0.1)
+
+# %% edit="step_forgotten" code="prepared_objects_dropped"
+# Source: a likely slip: backward and zero_grad(), and no step()
+# -         optimizer.step()

@@ -117,3 +117,24 @@ def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_byt
 def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
     always = parameter_bytes + 2 * boundary_bytes
     return always + blocks // k * boundary_bytes
+
+
+# %% answer="a_third_boundary" code="one_boundary_too_many"
+# Source: a likely mistake: the input of the chain counted next to those of the segments
+# The first segment's input is the chain's.
+def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
+    return parameter_bytes + boundary_bytes * (blocks // k + k + 3) + k * interior_bytes
+
+
+# %% answer="all_interiors" code="every_interior_held"
+# Source: a likely mistake: boundaries are thrown away, interiors are not
+# A checkpoint is taken to free what lies between blocks only.
+def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
+    return parameter_bytes + boundary_bytes * (blocks // k + k + 2) + blocks * interior_bytes
+
+
+# %% answer="two_segments" code="two_segments_held"
+# Source: a likely mistake: the next segment runs again before the last one is freed
+# Two segments are taken to overlap.
+def predict_segment_peak(parameter_bytes: int, boundary_bytes: int, interior_bytes: int, blocks: int, k: int) -> int:
+    return parameter_bytes + boundary_bytes * (blocks // k + 2) + 2 * k * (boundary_bytes + interior_bytes)

@@ -18,7 +18,7 @@ from grader.judging.lessons.gradient_checkpointing.forms import (
 )
 from grader.judging.updates import Reference
 from grader.lessons.gradient_checkpointing.faults import FAULTS, faults_cases
-from grader.lessons.gradient_checkpointing.forms import LEARNING_RATE, FormsCase, form_peak_case, forms_cases
+from grader.lessons.gradient_checkpointing.forms import FormsCase, form_peak_case, forms_cases
 from grader.observation import Observation
 
 SEEDS = (0, 20_011)
@@ -64,7 +64,7 @@ def random_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def make_reference(case: FormsCase) -> Reference:
         gradients = torch.randn(case.updates, 32, generator=torch.Generator().manual_seed(case.seed))
-        return Reference(case.updates, 1, case.rows, LEARNING_RATE, lambda weights, number: gradients[number])
+        return Reference(case.updates, 1, case.rows, case.learning_rate, lambda weights, number: gradients[number])
 
     monkeypatch.setattr(forms, "_make_reference", make_reference)
 
@@ -88,7 +88,7 @@ def judge_form(form: str, seed: int, change: Change, share: float = 0.3) -> str:
         weights, tensors = torch.zeros(32), {}
         for update in range(n):
             tensors |= {f"weights.{update}": weights, f"gradient.{update}": reference.gradient(weights, update)}
-            weights = weights - LEARNING_RATE * tensors[f"gradient.{update}"]
+            weights = weights - case.learning_rate * tensors[f"gradient.{update}"]
         tensors[f"weights.{n}"] = weights
         change(facts, calls, tensors)
         settings.append(facts)

@@ -15,7 +15,6 @@ from grader.judging.kept import keep_cases
 from grader.judging.updates import Reference, judge_updates, praise
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.gradient_accumulation.forms import FormsCase, form_peak_case, forms_cases
-from grader.lessons.gradient_accumulation.loops import LEARNING_RATE
 from grader.observation import Observation
 from grader.verdict import Verdict
 
@@ -24,23 +23,25 @@ OWNERS = {"accelerate": "the Accelerator", "trainer": "TrainingArguments"}
 
 # What a learner looks at where a form hides who does what.
 LOOK_AT = TRAINER_DEFAULTS | {
-    "accelerate_gradient_not_averaged": "You call loss.backward(), which does not divide by k. "
-    "Call accelerator.backward(loss).",
+    "accelerate_gradient_not_averaged": "Nothing divides your gradients. accelerator.backward divides by k, "
+    "loss.backward() does not, and a factor of k undoes it.",
     "accelerate_short_group_divided_by_k": "You let accelerator.backward divide by k in the short last group, too. "
     "Correct the loss of that group.",
     "accelerate_gradient_divided_twice": "You divide the loss yourself, and accelerator.backward divides by k again.",
     "accelerate_update_every_micro_batch": "You update after every micro-batch. "
     "Only a prepared optimizer waits for its group: pass it to accelerator.prepare.",
     "accelerate_last_group_lost": "You leave out the last group. "
-    "A prepared loader shows accumulate where the epoch ends: pass it to accelerator.prepare.",
-    "accelerate_cleared_within_group": "You clear the gradients after every micro-batch. "
-    "Call zero_grad() of the prepared optimizer, which waits for the end of a group.",
+    "A prepared loader shows accumulate where the epoch ends: pass it to accelerator.prepare, and leave "
+    "sync_with_dataloader at True.",
+    "accelerate_cleared_within_group": "You clear the gradients within a group. Call zero_grad() of the prepared "
+    "optimizer, which acts in a group's last micro-batch only, and call it after step().",
     "accelerate_last_group_updates_each_time": "You read ahead, so accumulate learns too early that the epoch "
     "has ended. Read one micro-batch at a time.",
     "trainer_gradient_not_averaged": "You leave the gradients undivided. "
     "Set accepts_loss_kwargs = False on this model, before Trainer(...).",
-    "trainer_gradient_divided_twice": "You divide the loss, and the Trainer divides again where accepts_loss_kwargs is "
-    "False.",
+    "trainer_gradient_divided_twice": "Your loss is a mean, and is divided twice. Look for divisions of your own, and "
+    "by num_items_in_batch; the Trainer divides where accepts_loss_kwargs is False.",
+    "trainer_last_group_lost": "You stop before the last group. Look at max_steps.",
     "trainer_short_group_divided_by_k": "You divide by k in the short last group, too. "
     "The Trainer does not divide a loss of your own again: divide by the size of the group.",
 }
@@ -87,7 +88,7 @@ def _judge_form(observation: Observation, seed: int, form: str, entry: str) -> V
 def _judge_steps(case: FormsCase, facts: Facts, steps: Sequence[int], form: str) -> Verdict | None:
     """Find out whether the form accumulates, and over how many micro-batches."""
     rows = max(facts["forward_rows"], default=0)
-    if rows > case.rows and set(steps) <= {1}:
+    if rows >= min(case.k * case.rows, case.pairs) and set(steps) <= {1}:
         return Verdict(
             f"{form}_accumulation_off",
             f"forwards of {case.rows} rows, {case.k} of them for an update",
@@ -130,4 +131,4 @@ def _make_reference(case: FormsCase) -> Reference:
         mean: Tensor = model(**micro_batches[number]).loss
         return mean
 
-    return Reference(case.micro_batches, case.k, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))
+    return Reference(case.micro_batches, case.k, case.rows, case.learning_rate, partial(gradient_at, model, loss))

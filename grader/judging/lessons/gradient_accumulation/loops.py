@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from grader.judging.misconceptions import Misconception, Table
-from grader.judging.updates import Reference, judge_updates, praise
+from grader.judging.updates import Reference, judge_gradients, judge_updates, praise
 from grader.judging.vectors import gradient_at, tensors_of
 from grader.lessons.gradient_accumulation.loops import LEARNING_RATE, UpdatesCase, stream_cases, updates_cases
 from grader.observation import Observation
@@ -89,12 +92,37 @@ def _judge_loops(observation: Observation, cases: tuple[UpdatesCase, ...]) -> Ve
     for index, reference in enumerate(references):
         facts, tensors = observation.facts["settings"][index], tensors_of(observation, index)
         verdict = judge_updates(facts, tensors, reference)
-        if verdict and judge_updates(facts, tensors, _make_reference(replace(cases[index], loss_function=F.mse_loss))):
-            return verdict
         if verdict:
-            look_at = "You call a loss of your own, F.mse_loss. Call the `loss_function` that your function receives."
-            return replace(verdict, code="other_loss_function", look_at=look_at)
+            is_gradient_right = judge_gradients(facts, tensors, reference) is None
+            return verdict if is_gradient_right else _name_slip(verdict, cases[index], facts, tensors)
     return praise(references)
+
+
+def _name_slip(verdict: Verdict, case: UpdatesCase, facts: Mapping[str, Any], tensors: dict[str, Tensor]) -> Verdict:
+    """Name a slip that makes a loop right with another loss, or without what an earlier run left."""
+    fresh = tensors.get("gradient.0", torch.zeros(())) - (case.earlier_gradient or 0.0)
+    swapped = replace(case, loss_function=lambda outputs, targets: case.loss_function(targets, outputs))
+    slips = (
+        (
+            "other_loss_function",
+            "You call a loss of your own, F.mse_loss. Call the `loss_function` that your function receives.",
+            (facts, tensors, _make_reference(replace(case, loss_function=F.mse_loss))),
+        ),
+        (
+            "loss_arguments_swapped",
+            "You swap the arguments of the loss. It takes the outputs first, and then the targets.",
+            (facts, tensors, _make_reference(swapped)),
+        ),
+        (
+            "earlier_gradient_kept",
+            "You add to the gradient that an earlier run left. Call zero_grad() before the first backward.",
+            (facts, tensors | {"gradient.0": fresh}, _make_reference(case)),
+        ),
+    )
+    for code, look_at, (seen, held, reference) in slips:
+        if not judge_gradients(seen, held, reference):
+            return replace(verdict, code=code, look_at=look_at)
+    return verdict
 
 
 def _make_reference(case: UpdatesCase) -> Reference:

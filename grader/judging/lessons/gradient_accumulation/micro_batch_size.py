@@ -148,6 +148,32 @@ TABLE = ReferenceTable(
         {FITTING: "[size for size in sizes if all(peak(s) <= budget for s in sizes if s <= size)]"},
     ),
     Misconception(
+        "best_used_budget",
+        "You return the size whose peak is the nearest to the budget. The largest one may have a lower peak, since the "
+        "whole batch holds no accumulated gradients.",
+        {LARGEST: "max(fitting, key=peak, default=None)"},
+    ),
+    Misconception(
+        "lowest_peak",
+        "You return the size with the lowest peak. Return the largest size whose peak fits.",
+        {LARGEST: "min(fitting, key=peak, default=None)"},
+    ),
+    Misconception(
+        "whole_batch_left_out",
+        "You never try the whole batch, as one micro-batch. Begin with it.",
+        {SIZES: "[size for size in range(1, batch) if batch % size == 0]"},
+    ),
+    Misconception(
+        "one_row_left_out",
+        "You never try a micro-batch of one row. It divides every batch.",
+        {SIZES: "[size for size in range(2, batch + 1) if batch % size == 0]"},
+    ),
+    Misconception(
+        "reserve_kept",
+        "You keep a tenth of the budget free. A peak equal to the budget fits.",
+        {FITTING: "[size for size in sizes if peak(size) <= 0.9 * budget]"},
+    ),
+    Misconception(
         "nothing_found",
         "You raise a ValueError although a size fits. Look at its condition.",
         {LARGEST: "None"},

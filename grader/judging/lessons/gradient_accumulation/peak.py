@@ -42,7 +42,7 @@ def judge_predicted_peak(observation: Observation, seed: int) -> Verdict:
     for case, value, truth, miss in zip(peak_cases(seed), predicted, truths, misses, strict=True):
         if miss > TOLERANCE:
             expected = f"{format_bytes(truth)} within {TOLERANCE:.0%} (measured) for {_describe(case)}"
-            measured = f"{format_bytes(value)}, which is {value / truth - 1:+.0%}"
+            measured = f"{format_bytes(value)}, which is {value / truth - 1:+.1%}"
             otherwise = (
                 "List the kinds that are held at the end of the forward pass and during the update, and add them."
             )
@@ -83,7 +83,7 @@ def _is_hard_coded(answer: Answer) -> bool:
 
 
 def _depends_on_k_alone(answer: Answer) -> bool:
-    """Return whether cases of one k get one value, whatever their batch."""
+    """Return whether the cases of one k, which is 1, get one value, whatever their batch."""
     by_k: dict[int, set[float]] = {}
     for case, value in zip(peak_cases(answer.seed), answer.values, strict=True):
         by_k.setdefault(case.k, set()).add(value)
@@ -150,6 +150,36 @@ TABLE = ReferenceTable(
         variants=[{"gradients if k > 1 else 0": "k * gradients if k > 1 else 0", UPDATE: f"{UPDATE} * k"}],
     ),
     Misconception(
+        "gradients_doubled",
+        "You count the gradients twice where they wait. backward() adds to the .grad that is there.",
+        {"gradients if k > 1 else 0": "2 * gradients if k > 1 else 0"},
+    ),
+    Misconception(
+        "gradients_halved",
+        "You count half of the gradients where they wait. All of them exist after the first backward.",
+        {"gradients if k > 1 else 0": "gradients / 2 if k > 1 else 0"},
+    ),
+    Misconception(
+        "gradients_from_k_3_on",
+        "You let gradients wait from k = 3 on. They already do for k = 2, during the second forward.",
+        {"gradients if k > 1 else 0": "gradients if k > 2 else 0"},
+    ),
+    Misconception(
+        "gradients_wait_for_k_1",
+        "You let gradients wait where k is 1, and not above. With one micro-batch, none exists during the forward.",
+        {"gradients if k > 1 else 0": "gradients if k == 1 else 0"},
+    ),
+    Misconception(
+        "parameters_forgotten",
+        "You leave out the parameters. They are held at both moments, next to gradients of their size.",
+        {PEAK: f"{PEAK} - parameters"},
+    ),
+    Misconception(
+        "all_but_one_micro_batch",
+        "You count the activations of all micro-batches but one. One micro-batch has 1 / k of them.",
+        {FORWARD: "parameters + state + accumulated + activations * (k - 1) / k"},
+    ),
+    Misconception(
         "gradients_divided",
         "You divide the gradients by k. They have the size of the parameters, for a micro-batch of any size.",
         {"gradients = parameters": "gradients = parameters / k"},
@@ -192,7 +222,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "activations_ignored",
-        "Your answer is the same for a small and for a large batch. Use `activation_bytes`.",
+        "With k = 1, your answer is the same for a small and for a large batch. Look at where `activation_bytes` "
+        "enters.",
         shown_by=_depends_on_k_alone,
     ),
     run=_run,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.judging.equivalence import RELATIVE_TOLERANCE, Comparison, compare
-from grader.judging.group_gradient import mixture
+from grader.judging.group_gradient import is_at_limit, mixture
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.gradient_accumulation.tokens import TokenCase, token_cases
@@ -50,7 +50,7 @@ def judge_token_gradients(observation: Observation, seed: int) -> Verdict:
     """Judge the forwards of every setting, then the gradients, then the returned losses."""
     settings, values = observation.facts["settings"], []
     for index, (case, facts) in enumerate(zip(token_cases(seed), settings, strict=True)):
-        verdict = _judge_forwards(case, facts["forward_rows"])
+        verdict = _judge_events(case, facts)
         if verdict:
             return verdict
         values.append({GRADIENT: observation.tensors[f"{index}.gradient"], LOSS: facts["loss"]})
@@ -73,8 +73,11 @@ def judge_token_gradients(observation: Observation, seed: int) -> Verdict:
     return Verdict(PASSED, f"a relative error of at most {RELATIVE_TOLERANCE:.0e}", measured)
 
 
-def _judge_forwards(case: TokenCase, forward_rows: list[int]) -> Verdict | None:
-    largest, seen = max(len(rows) for rows in case.lengths), max(forward_rows, default=0)
+def _judge_events(case: TokenCase, facts: Mapping[str, Any]) -> Verdict | None:
+    if "update" in facts["events"]:
+        look_at = "You update the weights with an optimizer of your own. Leave the gradients in the model, and no more."
+        return Verdict("weights_updated", "gradients, and no update", "a step of an optimizer", look_at)
+    largest, seen = max(len(rows) for rows in case.lengths), max(facts["forward_rows"], default=0)
     if seen <= largest:
         return None
     look_at = f"You pass {seen} rows to the model at once. Pass one micro-batch at a time."
@@ -186,6 +189,16 @@ WEIGHTS = Table[Weights](
         shown_by=lambda gradient: not bool(gradient.seen.any()),
     ),
     Misconception(
+        "gradient_clipped",
+        "You clip the gradient, which is not asked for. Look for a clip_grad_norm_.",
+        shown_by=lambda gradient: gradient.is_factor and is_at_limit(float(gradient.seen.norm())),
+    ),
+    Misconception(
+        "gradient_doubled",
+        "You leave twice the gradient. Look for a second backward of each loss, or a factor.",
+        shown_by=lambda gradient: gradient.comparison.is_multiple(2),
+    ),
+    Misconception(
         "divided_by_another_count",
         "You divide by {divisor:.0f}. Look at which tokens you count.",
         shown_by=lambda gradient: (
@@ -204,6 +217,11 @@ WEIGHTS = Table[Weights](
         "loss of each micro-batch by.",
         shown_by=lambda gradient: gradient.weights is not None,
         measured="{measured}; a token of each micro-batch weighs {named_weights}",
+    ),
+    Misconception(
+        "gradient_in_other_precision",
+        "Your gradient is right to two or three digits only, as in bfloat16. Look for autocast or a cast.",
+        shown_by=lambda gradient: gradient.comparison.relative_error < 0.02,
     ),
 )
 

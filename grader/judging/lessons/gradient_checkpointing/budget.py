@@ -144,7 +144,7 @@ def _explain_peak(case: BudgetCase, facts: Mapping[str, Any]) -> tuple[str, str]
     if recomputed == list(range(blocks)):
         return (
             "one_checkpoint_for_all",
-            "You put all blocks into one checkpoint, so everything is held when it runs again. Take one a block.",
+            "You put all blocks into one checkpoint, so all is held when it runs again. Take one for each block.",
         )
     if recomputed != sorted(recomputed, reverse=True):
         return (

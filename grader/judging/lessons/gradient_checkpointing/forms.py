@@ -12,7 +12,7 @@ from grader.judging.forms import TRAINER_DEFAULTS, Facts, count, judge_own_form,
 from grader.judging.kept import keep_cases
 from grader.judging.updates import Reference, judge_updates
 from grader.judging.vectors import gradient_at, tensors_of
-from grader.lessons.gradient_checkpointing.forms import LAYERS, LEARNING_RATE, FormsCase, form_peak_case, forms_cases
+from grader.lessons.gradient_checkpointing.forms import LAYERS, FormsCase, form_peak_case, forms_cases
 from grader.observation import Observation
 from grader.verdict import Verdict
 
@@ -22,10 +22,10 @@ SHARE = 0.4  # one of six layers and six inputs
 LOOK_AT = TRAINER_DEFAULTS | {
     "trainer_other_gradient": "Your gradients are not those of the raw loop. Look at train_sampling_strategy: by "
     "default the Trainer draws the rows at random.",
-    "trainer_whole_group_in_one_forward": "You train on more rows at a time than asked for. Look at "
-    "per_device_train_batch_size, whose default is 8.",
-    "trainer_micro_batches_not_seen_once": "You do not run one forward for each update. Look at "
-    "per_device_train_batch_size.",
+    "accelerate_whole_group_in_one_forward": "You train on more rows at a time than asked for. Look at the "
+    "batch_size of the DataLoader.",
+    "accelerate_epoch_repeated": "You run the model more than once for each update. Look for a second forward, or a "
+    "second epoch.",
     "accelerate_other_gradient": "Your gradients are not those of the raw loop, which takes the rows in their order. "
     "Look at shuffle of the loader.",
     "accelerate_no_update": "You never update this model. Look at whose parameters the optimizer holds.",
@@ -77,7 +77,9 @@ def _judge_accelerate(case: FormsCase, calls: Facts) -> Verdict | None:
         look_at = "You never call accelerator.backward. Look at where your loop calls backward."
         return Verdict("accelerator_backward_not_used", expected, "no call of accelerator.backward", look_at)
     if "optimizer" not in calls["used"]:
-        look_at = "You do not use what accelerator.prepare returns. Look at which objects your loop takes."
+        look_at = (
+            "You never call step() of the prepared optimizer. Look for a missing step(), and at which optimizer steps."
+        )
         return Verdict("prepared_objects_dropped", expected, "no step of the prepared optimizer", look_at)
     return None
 
@@ -157,4 +159,4 @@ def _make_reference(case: FormsCase) -> Reference:
         mean: Tensor = model(**batches[number]).loss
         return mean
 
-    return Reference(case.updates, 1, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))
+    return Reference(case.updates, 1, case.rows, case.learning_rate, partial(gradient_at, model, loss))

@@ -153,9 +153,40 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_boundary_too_few",
-        "You count one boundary too few. The output of a segment that has run again is a tensor of its own, in "
-        "addition to the output of the chain.",
+        "You count one boundary too few. There are the inputs of all segments, one for each block that has run again, "
+        "the output of the chain, and a buffer.",
         {"2 * boundary_bytes": "boundary_bytes"},
+    ),
+    Misconception(
+        "one_boundary_too_many",
+        "You count one boundary too many. The output of the chain and the buffer are the only two that come on top.",
+        {"2 * boundary_bytes": "3 * boundary_bytes"},
+    ),
+    Misconception(
+        "every_interior_held",
+        "You hold the interiors of all blocks. Only those of the segment that has run again are there.",
+        {SEGMENT: "segment = k * boundary_bytes + blocks * interior_bytes"},
+    ),
+    Misconception(
+        "interiors_of_inputs_kept",
+        "You keep an interior with the input of every segment. A checkpoint keeps the input alone.",
+        {KEPT: "blocks / k * block"},
+    ),
+    Misconception(
+        "multiplied_by_k",
+        "You multiply the blocks by k. Divide to find how many segments there are.",
+        {KEPT: "blocks * k * boundary_bytes"},
+    ),
+    Misconception(
+        "two_segments_held",
+        "You hold two segments in full. Backward frees one before it runs the next one again.",
+        {SEGMENT: "segment = 2 * k * block"},
+    ),
+    Misconception(
+        "half_a_segment",
+        "You count half a segment. The peak is where all of it has run again, and nothing is freed yet.",
+        {SEGMENT: "segment = k * block / 2"},
+        variants=[{SEGMENT: "segment = k // 2 * boundary_bytes + k * interior_bytes / 2"}],
     ),
     Misconception(
         "gradients_added",
