@@ -39,6 +39,7 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "accelerate_micro_batches_not_seen_once": "You train on other batches. Set batch_size of the loader to `rows`.",
     "trainer_other_gradient": "You train on other rows at some updates, or with another loss. Look at "
     "train_sampling_strategy and label_smoothing_factor, and whether the dataset is changed.",
+    "trainer_gradient_scaled": "You scale the gradient. Look for a factor of the loss, and at label_smoothing_factor.",
     "trainer_decay_zero": "You leave weight_decay of TrainingArguments at 0.0, so both groups are alike.",
     "trainer_updates_misplaced": "You do not update exactly once for each batch. Look at gradient_accumulation_steps.",
     "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where step() is.",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
-from transformers import BertForSequenceClassification
 
 from grader.testbed.pair_runs import DecayCase
+
+if TYPE_CHECKING:
+    from transformers import BertForSequenceClassification
 
 
 @dataclass(frozen=True)

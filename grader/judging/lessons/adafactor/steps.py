@@ -443,7 +443,7 @@ TABLE = ReferenceTable(
     Misconception(
         "relative_rate",
         "You bound the rate by 1 / sqrt(step), as PyTorch's Adafactor does. Here the rate starts from lr alone.",
-        {"rate = lr\n": "rate = min(lr, state['step'] ** -0.5)\n"},
+        {"rate = lr\n": "rate = lr = min(lr, state['step'] ** -0.5)\n"},
     ),
     Misconception(
         "rate_bounded",
