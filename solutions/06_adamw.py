@@ -48,7 +48,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # ## Four rules
 #
-# An optimizer is a rule: it turns a gradient `g` into a change of a weight `w`. All are computed number by number.
+# An optimizer is a rule: it turns a gradient `g` into a change of a weight `w`. All are computed element by element.
 #
 # | optimizer | rule at step `t` |
 # |---|---|
@@ -109,8 +109,8 @@ gradients = torch.randn(20, 3, 4).to(device)
 
 
 # %% [markdown]
-# The first two are worked. `state` is a dict that survives from step to step: what a rule carries on, it keeps there.
-# The next cell takes 20 steps and compares the weights with PyTorch's.
+# The first two are worked. `state` is a dict that survives from step to step: what a rule carries over to the next
+# step, it keeps there. The next cell takes 20 steps and compares the weights with PyTorch's.
 
 # %%
 for name, by_hand, by_torch in (
@@ -127,13 +127,13 @@ for name, by_hand, by_torch in (
 # ## Predict: the bytes of the state
 #
 # What a rule needs again at the next step is its **state**. Read the four rules once more. Which letters are carried
-# on?
+# over to the next step?
 #
 # Three facts about PyTorch:
 #
-# - What is carried on has the shape of its parameter, and its number format.
+# - What is carried over has the shape of its parameter, and its number format.
 # - RMSProp and AdamW also count their steps: one float32 number for **each tensor**. `SGD` does not count.
-# - A tensor without gradient is skipped. A frozen one never has any state.
+# - A tensor without gradient is skipped. A frozen one, with `requires_grad=False`, never has any state.
 
 # %% [markdown]
 # **Exercise.** Predict the bytes.
@@ -141,7 +141,8 @@ for name, by_hand, by_torch in (
 # *Contract.*
 # - `parameters` is what the optimizer receives, `optimizer` one of the four names of the table. Return the bytes of its
 #   state after the first step; a float that equals the integer will do.
-# - The tensors have a shape, but neither values nor a `.grad`: no optimizer could run, so compute it. Change nothing.
+# - The tensors have no values and no `.grad` yet: `requires_grad` says which are trained. Compute the bytes, and change
+#   nothing.
 #
 # Judged to the byte, on DistilBERT and on lists with frozen and with 16-bit tensors.
 
@@ -208,7 +209,7 @@ del model, optimizer, parameter
 # counter for each trained tensor.*
 #
 # **Names.** *Optimizer state*. AdamW's `m` and `s` are the *first* and the *second moment*, in PyTorch `exp_avg` and
-# `exp_avg_sq`. They are no derivatives: `s` is a mean of squared gradients. 501.89 *MiB* are 526.26 *MB*; many tools
+# `exp_avg_sq`. They are not derivatives: `s` is a mean of squared gradients. 501.89 *MiB* are 526.26 *MB*; many tools
 # print MiB and write MB.
 
 # %% [markdown]
@@ -239,9 +240,9 @@ peaks = {name: measure_peak_memory(**make_update(make_optimizer, 512)) for name,
 draw_bars(peaks, title="Peak of one update, 16 blocks, 512 rows")
 
 # %% [markdown]
-# Each moment costs once the parameters: 32.1 MiB. State is there for the whole step, whatever the batch is. So the
-# problem has its answer. AdamW holds two more models, from the first step on: the first forward still fits, the
-# second one does not.
+# Each moment takes as much memory as the parameters: 32.1 MiB. State is there for the whole step, whatever the batch
+# is. So the problem has its answer. AdamW holds two more models, from the first step on: the first forward still fits,
+# the second one does not.
 #
 # <details><summary>Explain in one sentence: why does a smaller batch not help against optimizer state?</summary>
 # State has the size of the parameters: no row of the batch is in it.
@@ -306,7 +307,8 @@ draw_curves(
 # - `eps` is added to the root of the corrected second moment.
 # - By hand: without an optimizer of PyTorch.
 #
-# Judged by the weights after each of 20 steps, with other betas, with an `eps` that counts, and on other shapes.
+# Judged by the weights after each of 20 steps, with other betas, with an `eps` that is large enough to matter, and on
+# other shapes.
 
 
 # %% exercise="adam_update"
@@ -364,7 +366,7 @@ check_adam_updates(adam_update)
 # ## Write: AdamW
 #
 # **Weight decay** pulls each weight towards zero. A model with more freedom than data fits the noise of its training
-# rows with large weights; decay makes every weight cost something, so only those that many rows agree on stay large.
+# rows with large weights; decay puts a price on every weight, so only those that many rows agree on stay large.
 # Here 50 weights learn from 60 noisy rows. Before you run the cell: which of the two errors does decay lower?
 
 # %%
@@ -436,7 +438,8 @@ print(f"state of the first parameter: {example.state[layer.weight]}")
 # - Skip a parameter whose `.grad` is None: no decay, and its state stays as it is.
 # - `optimizer.state[parameter]` is an empty dict at first. Keep two moments there, in the parameter's format, and that
 #   parameter's own step count.
-# - Change parameters in place, and nothing else. By hand: without an optimizer of PyTorch.
+# - Change parameters in place, and nothing else; gradients are off during a step. By hand: without an optimizer of
+#   PyTorch.
 #
 # Judged by the weights after each of 20 steps, with several groups, and by the bytes of the state.
 
@@ -631,7 +634,8 @@ for rule, decayed in (
 # - AdamW, default betas and epsilon, constant `lr`. Parameters of two and more dimensions decay by `weight_decay`, all
 #   others do not.
 # - One epoch in order, in training mode; one update for each batch of `rows` rows, the short last one included.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns, call `accelerator.backward`.
+# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns; call `model(**batch)`, not
+#   `.forward`, and `accelerator.backward`.
 # - Trainer: add your arguments to `same_run` with `|`.
 # - Return nothing.
 #
@@ -723,8 +727,9 @@ check_decay_groups_trainer(train_decay_groups_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: how many dimensions has a weight matrix, an embedding, a bias, a normalisation's weight?<br>
-# Then: with Accelerate you make the groups. The Trainer makes two such groups by itself; which argument does it take
-# the decay from, and which optimizer does `same_run` name?
+# Then: with Accelerate you make the groups. The Trainer makes two such groups by itself: it spares biases and
+# normalisations by name and type, which gives the same groups here. Which argument does it take the decay from, and
+# which optimizer does `same_run` name?
 # </details>
 
 # %% [markdown]
@@ -878,13 +883,14 @@ check_adam_backward_peak(step_in_backward)
 # </details>
 
 # %% [markdown]
-# **Exercise.** Write it so that it holds for every optimizer.
+# **Exercise.** Write it so that it works for every optimizer.
 #
 # *Contract.*
 # - Return two plain numbers, elements and bytes. Only tensors count. Without state both are 0.
 # - Each **storage** counts once, with all its bytes, also where several tensors are views of it. Its elements are its
-#   bytes over the `element_size()` of its tensor.
-# - Copy, move and change nothing. Write it yourself, without the meters of `grader`.
+#   bytes over the `element_size()` of its tensors, which have one format.
+# - Copy, move and change nothing; an empty entry of the state does no harm. Write it yourself, without the meters of
+#   `grader`.
 #
 # Judged on AdamW with two groups, on SGD, before the first step, and on an optimizer that packs and shares its state.
 
@@ -928,7 +934,7 @@ check_state_count(count_state)
 # %% [markdown]
 # ## Further: what the second moment forgets
 #
-# `beta2 = 0.999` averages over about 1,000 steps, 0.95 over 20. One gradient of 100 comes among gradients of 1. Before
+# `beta2 = 0.999` averages over about 1,000 steps, 0.95 over 20. Among gradients of 1 there is one of 100. Before
 # you run the cell: how long are the steps 100 and 1,000 steps later? The last line keeps the state of one parameter in
 # bfloat16: one gradient with a square of 500, then 3,750 gradients of 0.
 

@@ -398,13 +398,13 @@ print(f"state of the first parameter: {example.state[layer.weight]}")
 # 2. Its own step count grows, from 1 on; `beta = 1 - step**decay_rate`. `V` is the factored second moment for two and
 #    more dimensions, else the running mean of squares plus `eps`.
 # 3. `update = gradient / root of V`, divided by `max(1, RMS(update) / clip_threshold)`.
-# 4. `rate = lr`, and with `scale_parameter` times `max(1e-3, RMS(weight))`.
+# 4. `rate = lr`, and with `scale_parameter` times `max(1e-3, RMS(weight))`, of the weight before its decay.
 # 5. The weight shrinks by `1 - rate * weight_decay`, then `rate * update` is taken off.
 
 # %% [markdown]
-# Read a group's options at each step, and change none. `optimizer.state[parameter]` is an empty dict at first; it keeps
-# the means, a count, and at most three more numbers. Change parameters in place, and leave gradients as they are. By
-# hand; you may call your `factored_second_moment` once it has passed.
+# *The contract goes on.* Read a group's options at each step, and change none. `optimizer.state[parameter]` is an empty
+# dict at first; it keeps the means, a count, and at most three more numbers. Change parameters in place, and leave
+# gradients as they are. By hand; you may call your `factored_second_moment` once it has passed.
 #
 # Judged by the weights after each of 20 steps, with options that change, gradients that are tiny, zero or missing, and
 # by the size of the state.
@@ -503,7 +503,7 @@ for name in list(means)[:5]:
     print(f"{name.removeprefix('bert.'):<50} error {factored:.2f}, of one mean {single:.2f}")
 
 # %% [markdown]
-# On real gradients, rows and columns tell much more than one mean. For the word embedding, one mean is off by 1.00,
+# On real gradients, rows and columns are much closer than one mean. For the word embedding, one mean is off by 1.00,
 # that is, as far as a guess of zero: few of its rows have large gradients.
 
 # %% [markdown]
@@ -549,12 +549,12 @@ for name, (model, optimizer, losses) in trained.items():
     print(f"{name:<17} last loss {losses[-1]:.3f}, F1 {f1:.3f}, optimizer state {state}")
 
 # %% [markdown]
-# Within 125 updates AdamW calls no pair alike at either rate (F1 0.000); it gets there later, as lesson 06 measured
-# 0.996 after 2 epochs at 2e-4. Adafactor is ahead at 2e-4 and far less so at 5e-4: a rate found for one optimizer says
-# nothing about another, so tune both before you compare.
-# Adafactor's state is more than 90 times smaller. This is one task and one seed. Without a first moment, an update
-# follows its own batch alone, and a published guide reports slower convergence in some cases: compare the loss with
-# AdamW's, both with a tuned rate, before you rely on it.
+# Within 125 updates AdamW predicts no pair to be alike at either rate (F1 0.000); it gets there later, as lesson 06
+# measured 0.996 after 2 epochs at 2e-4. Adafactor is ahead at 2e-4 and far less so at 5e-4: a rate found for one
+# optimizer says nothing about another, so tune both before you compare. AdamW's state is more than 90 times as large as
+# Adafactor's. This is one task and one seed. Without a first moment, an update follows its own batch alone, and a
+# published guide reports slower convergence in some cases: compare the loss with AdamW's, both with a tuned rate,
+# before you rely on it.
 
 # %% [markdown]
 # ## Three forms of one run
@@ -613,7 +613,8 @@ def train_raw(model, optimizer, dataset, rows: int) -> None:
 # - `library` is `"transformers"` or `"torch"`; constant `lr`, no momentum, no weight decay, other options at their
 #   defaults. Of transformers: neither a relative step nor a scale.
 # - One epoch in order, in training mode; one update for each batch of `rows` rows, the short last one included.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns, call `accelerator.backward`.
+# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns; call `model(**batch)`, not
+#   `.forward`, and `accelerator.backward`.
 # - Trainer: add your arguments to `same_run` with `|`.
 #
 # Judged by gradients, options, bytes of optimizer state and weights, against `train_raw`.
@@ -777,9 +778,9 @@ print(measure_step_time(adamw_step, adafactor_library_step, run_count=3))
 # both moments of a projected gradient, `2 r (R + C)` numbers or fewer for rank `r`.
 
 # %% [markdown]
-# **At real scale.** The forecast of BERT-large with Adafactor, CUDA's operators emulated, no device has confirmed it
-# yet. Published figures are those of `nvidia-smi` less 1,343 MiB of CUDA context. "The rest" is fp16, accumulation and
-# checkpointing. The published run accumulated 4 micro-batches; the forecast takes 2, as in lesson 02.
+# **At real scale.** The next cell forecasts BERT-large with Adafactor. It emulates CUDA's operators, and no device has
+# confirmed it yet. Published figures are those of `nvidia-smi` less 1,343 MiB of CUDA context. "The rest" is fp16,
+# accumulation and checkpointing. The published run accumulated 4 micro-batches; the forecast takes 2, as in lesson 02.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
@@ -821,8 +822,9 @@ for parameter_bytes in (4, 8):
 # %% [markdown]
 # **Exercise.** Return the rate of each form.
 #
-# *Contract.* `form` is one of the five names. `lr` is given for every form, also where it is of no use. `step` counts
-# from 1. `weight_rms` is the RMS of the weight before the step.
+# *Contract.* Compute it by hand, without an optimizer's own function. `form` is one of the five names. `lr` is given
+# for every form, also where it is of no use. `step` counts from 1. `weight_rms` is the RMS of the weight before the
+# step.
 #
 # Judged within 1e-6, at early and late steps, with large and small weights.
 
@@ -882,7 +884,7 @@ check_adafactor_rates(adafactor_rate)
 # With momentum, beta1: one float32 number for each parameter.
 # </details>
 #
-# **Takeaway: Adafactor pays for a second moment with rows and columns, and gives the first moment up.**
+# **Takeaway: Adafactor pays for a second moment with rows and columns, and gives up the first moment.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 08, 8-bit Adam.
 

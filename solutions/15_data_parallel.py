@@ -106,11 +106,13 @@ print(run)
 # `with model.no_sync():` switches it off.
 #
 # When does DDP look at that switch? In **forward**. A forward outside of `no_sync` prepares the next backward to
-# synchronise, wherever that backward stands. A forward inside of `no_sync` does not.
+# synchronise, wherever that backward is. A forward inside of `no_sync` does not.
 
 # %% [markdown]
-# *Contract.* `parameters` are those of the model, in their order, all in one number format. `no_sync` says what it
-# stands around, for all micro-batches but the last of an update: `"nowhere"`, `"around backward"` or
+# **Exercise.** Predict the all-reduces of one update.
+#
+# *Contract.* `parameters` are those of the model, in their order, all in one number format. `no_sync` says which calls
+# are inside it, for all micro-batches but the last of an update: `"nowhere"`, `"around backward"` or
 # `"around forward and backward"`. Return two numbers for one update: the all-reduces, and the bytes that one rank puts
 # into them. The list and its tensors stay as they are.
 #
@@ -204,7 +206,7 @@ draw_curves(
 )
 
 # %% [markdown]
-# **Investigate.** Two of the three lines are one. `no_sync` around backward alone changes nothing: each forward has
+# **Investigate.** Two of the three lines coincide. `no_sync` around backward alone changes nothing: each forward has
 # prepared its backward already. Around both, the cost does not grow with `k`.
 #
 # In words: *an update costs its gradients once for each forward that is not inside of `no_sync`.*
@@ -273,7 +275,8 @@ for bucket_mib in (0.001, 1, None, 25):
 # - A **frozen** parameter has weights and no gradient.
 #
 # A hook that calls `dist.all_reduce` makes backward wait. `handle = dist.all_reduce(tensor, async_op=True)` starts the
-# all-reduce and returns at once; `handle.wait()` waits until the sum is in `tensor`. Until then nobody may touch it.
+# all-reduce and returns at once; `handle.wait()` waits until the sum is in `tensor`. Until then, do not read or write
+# it.
 
 
 # %% tags=["given"]
@@ -436,7 +439,7 @@ run = run_ranks(show_rows, 3)
 # %% [markdown]
 # ## Write: one all-reduce for each update
 #
-# Now both together: data parallel, and `k` micro-batches for each update. Write it from its contract.
+# **Exercise.** Now both together: data parallel, and `k` micro-batches for each update. Write it from its contract.
 #
 # *Contract.* `model` is in DistributedDataParallel, and is the one to call; a DistributedDataParallel that you make of
 # its module does as well. `optimizer` makes the updates. `micro_batches` are those of **all** ranks, and the list stays

@@ -109,6 +109,16 @@ _KNOWN: Sequence[tuple[str, Callable[[str, nn.Parameter], bool], str]] = (
         "You decay the biases of linear layers. They are not part of a normalisation: look at the dimensions.",
     ),
     (
+        "listed_names_spared",
+        lambda name, p: not any(listed in name for listed in ("bias", "LayerNorm.weight")),
+        "You spare a list of names, and this model has a normalisation under another name. Look at the dimensions.",
+    ),
+    (
+        "stacks_spared",
+        lambda name, p: p.dim() == 2,
+        "You decay parameters of exactly two dimensions. Those of three and more decay, too.",
+    ),
+    (
         "embeddings_spared",
         lambda name, p: p.dim() > 1 and "embeddings" not in name,
         "You spare the embeddings. They are matrices, and decay.",

@@ -34,8 +34,13 @@ LOOK_AT = TRAINER_DEFAULTS | {
     "its default is 8.",
     "trainer_another_optimizer": "You train with another optimizer. Look at optim of TrainingArguments, and at the "
     "optimizer that the Trainer receives.",
-    "trainer_other_gradient": "You train on other rows at some updates. Look at train_sampling_strategy, and "
-    "whether the dataset is changed.",
+    "trainer_learning_rate_changed": "You let the learning rate change. Set lr_scheduler_type to constant, without a "
+    "warm-up.",
+    "accelerate_whole_group_in_one_forward": "You train on larger batches. Set batch_size of the loader to `rows`.",
+    "accelerate_micro_batches_not_seen_once": "You train on other batches. Set batch_size of the loader to `rows`.",
+    "trainer_other_gradient": "You train on other rows at some updates, or with another loss. Look at "
+    "train_sampling_strategy and label_smoothing_factor, and whether the dataset is changed.",
+    "trainer_gradient_scaled": "You scale the gradient. Look for a factor of the loss, and at label_smoothing_factor.",
     "trainer_decay_zero": "You leave weight_decay of TrainingArguments at 0.0, so both groups are alike.",
     "trainer_updates_misplaced": "You do not update exactly once for each batch. Look at gradient_accumulation_steps.",
     "accelerate_updates_misplaced": "You do not step exactly once after each backward. Look at where step() is.",
@@ -169,6 +174,8 @@ def _accelerate_causes(in_loop: int, facts: Facts, calls: Facts) -> Iterable[Cau
     measured = f"{count(in_loop, 'forward')}, and {count(len(calls['backward']), 'call')} of accelerator.backward"
     look_at = "You call loss.backward(), which bypasses Accelerate. Call accelerator.backward(loss)."
     yield "accelerator_backward_not_used", len(calls["backward"]) < in_loop, measured, look_at
+    look_at = "You call model.forward, which bypasses hooks. Call the model itself: model(**batch)."
+    yield "forward_called", not in_loop and "backward" in facts["events"], "", look_at
     look_at = "You train another model, or a copy. Prepare and call the one that you receive."
     yield "another_model", not in_loop, "no forward of this model", look_at
     look_at = "You step the optimizer that you gave to accelerator.prepare. Step the one that it returns."
@@ -193,6 +200,10 @@ def _batch_causes(case: OptimizerCase, rows: Sequence[int], facts: Facts, calls:
     look_at = "You train on smaller batches. Look at batch_size of the loader, or per_device_train_batch_size."
     is_smaller = max(rows, default=case.rows) < case.rows and sum(rows) == case.rows * case.updates - 1
     yield "smaller_batches", is_smaller, f"{len(rows)} batches of at most {max(rows, default=0)}", look_at
+    look_at = "You end within an epoch. Train for one whole epoch: look at max_steps, or at a break in your loop."
+    epochs = ([case.rows] * (case.updates - 1) + [case.rows - 1]) * (len(rows) // case.updates + 1)
+    is_within = bool(rows) and len(rows) % case.updates > 0 and rows == epochs[: len(rows)]
+    yield "ended_within_epoch", is_within, f"{len(rows)} batches", look_at
     look_at = "You never call optimizer.step(), so no weight moves. Call it after each backward pass."
     yield "no_step", not facts["updates"] and form == "accelerate", "no call of optimizer.step()", look_at
     look_at = "You train in eval mode, where dropout is off. Look for a call of eval()."

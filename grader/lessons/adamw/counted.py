@@ -36,7 +36,7 @@ class CountCase:
         parameters = list(make_chain(self.blocks, self.width, 2 * self.width).parameters())
         makers: dict[str, Callable[[], torch.optim.Optimizer]] = {
             "sgd": lambda: torch.optim.SGD(parameters, lr=0.1),
-            "packed": lambda: OwnOptimizer(keep_packed, parameters),
+            "packed": lambda: OwnOptimizer(keep_packed, [{"params": parameters, "scales": torch.ones(8)}]),
         }
         groups: list[dict[str, Any]] = [{"params": parameters[:2]}, {"params": parameters[2:], "weight_decay": 0.0}]
         optimizer = makers.get(self.kind, lambda: torch.optim.AdamW(groups))()
@@ -52,7 +52,7 @@ def keep_packed(optimizer: torch.optim.Optimizer) -> None:
 
     All first moments are views of one flat 16-bit buffer, with gaps between them. The second moment of a matrix is
     stored column by column. All parameters share one code book. The step is a plain
-    number, and what is not there yet is None.
+    number, and what is not there yet is None. The group has a tensor among its options.
     """
     parameters: list[nn.Parameter] = [p for group in optimizer.param_groups for p in group["params"]]
     sizes = [-(-parameter.numel() // ALIGNMENT) * ALIGNMENT for parameter in parameters]

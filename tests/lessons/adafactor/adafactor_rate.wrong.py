@@ -187,3 +187,21 @@ def adafactor_rate(form: str, lr: float, step: int, weight_rms: float) -> float:
 # -     bounds = {"transformers": 1e-2, "warm-up": 1e-6 * step, "torch": lr}
 # +     bounds = {"transformers": 1e-2, "warm-up": 1e-2, "torch": lr}
 #       rate = min(bounds[form], step**-0.5) if form in bounds else lr
+
+# %% edit="smaller_scale" code="smaller_scale"
+# Source: a likely slip: min for max
+#       rate = min(bounds[form], step**-0.5) if form in bounds else lr
+# -     return rate if form == "Trainer" else rate * max(1e-3, weight_rms)
+# +     return rate if form == "Trainer" else rate * min(1e-3, weight_rms)
+
+# %% edit="scale_added" code="scale_not_multiplied"
+# Source: a likely slip: + for *
+#       rate = min(bounds[form], step**-0.5) if form in bounds else lr
+# -     return rate if form == "Trainer" else rate * max(1e-3, weight_rms)
+# +     return rate if form == "Trainer" else rate + max(1e-3, weight_rms)
+
+# %% edit="decay_rate_for_root" code="decay_rate_for_root"
+# Source: the decay of the means, step**-0.8
+# -     rate = min(bounds[form], step**-0.5) if form in bounds else lr
+# +     rate = min(bounds[form], step**-0.8) if form in bounds else lr
+#       return rate if form == "Trainer" else rate * max(1e-3, weight_rms)

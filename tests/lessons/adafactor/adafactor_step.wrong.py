@@ -88,13 +88,6 @@ def adafactor_step(optimizer) -> None:
 # -             scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
 # +             scale = weight.square().mean().sqrt().clamp(min=1e-3)
 
-# %% edit="not_scaled" code="scale_left_out"
-# Source: the Trainer, which never scales
-# scale_parameter is not read.
-#               update /= (update.square().mean().sqrt() / group["clip_threshold"]).clamp(min=1.0)
-# -             scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
-# +             scale = 1.0
-
 # %% edit="no_smallest_scale" code="no_smallest_scale"
 # Source: a likely slip
 # A weight of zeros never moves.
@@ -202,12 +195,6 @@ def adafactor_step(optimizer) -> None:
 # -             state["step"] = state.get("step", 0) + 1
 # +             state["step"] = group["step"]
 
-# %% edit="means_lost" code="means_lost"
-# Source: a likely slip: the means are made at each step
-#               state["step"] = state.get("step", 0) + 1
-# -             kept = state.setdefault("means", [torch.zeros_like(mean) for mean in means])
-# +             kept = state["means"] = [torch.zeros_like(mean) for mean in means]
-
 # %% edit="stack_flattened" code="stack_flattened"
 # Source: a convolution as a matrix of output channels
 #           for weight in [parameter for parameter in group["params"] if parameter.grad is not None]:
@@ -257,13 +244,26 @@ def adafactor_step(optimizer) -> None:
 # -             update = weight.grad / second.sqrt()
 # +             update = weight.grad / (second.clamp(min=1e-12) if len(kept) > 1 else second).sqrt()
 
-# %% edit="rate_bounded" code="rate_bounded"
-# Source: the 1e-3 of the scale, taken for a bound of the rate
-#               scale = weight.square().mean().sqrt().clamp(min=1e-3) if group["scale_parameter"] else 1.0
-# +             scale = scale if group["scale_parameter"] else max(1e-3 / group["lr"], 1.0)
-
 # %% edit="mean_of_rows_forgotten" code="not_divided"
 # Source: the published slide that multiplies and does not divide
 # -             second = kept[0] if len(kept) == 1 else kept[0] / kept[0].mean(-2, True) * kept[1]
 # +             second = kept[0] if len(kept) == 1 else kept[0] * kept[1]
 #               update = weight.grad / second.sqrt()
+
+# %% edit="sign_turned" code="sign_turned"
+# Source: a likely slip: add_ for sub_
+#               weight.mul_(1 - group["lr"] * scale * group["weight_decay"])
+# -             weight.sub_(group["lr"] * scale * update)
+# +             weight.add_(group["lr"] * scale * update)
+
+# %% edit="zero_gradient_skipped" code="zero_gradient_skipped"
+# Source: embeddings: rows that no token asked for
+#       for group in optimizer.param_groups:
+# -         for weight in [parameter for parameter in group["params"] if parameter.grad is not None]:
+# +         for weight in [one for one in group["params"] if one.grad is not None and one.grad.any()]:
+
+# %% edit="smaller_for_larger" code="smaller_for_larger"
+# Source: a likely slip: min for max
+#               update = weight.grad / second.sqrt()
+# -             update /= (update.square().mean().sqrt() / group["clip_threshold"]).clamp(min=1.0)
+# +             update /= (update.square().mean().sqrt() / group["clip_threshold"]).clamp(max=1.0)

@@ -203,3 +203,15 @@ def factored_second_moment(gradient, state: dict, decay_rate: float = -0.8, eps:
 # -     state["column"].mul_(beta).add_(squares.mean(dim=-2), alpha=1 - beta)
 # +     state["row"].mul_(1 - beta).add_(squares.mean(dim=-1), alpha=beta)
 # +     state["column"].mul_(1 - beta).add_(squares.mean(dim=-2), alpha=beta)
+
+# %% edit="inverse_root" code="inverse_root_returned"
+# Source: transformers' own function, which returns the inverse root
+#       row_share = state["row"] / state["row"].mean(dim=-1, keepdim=True)  # [..., rows]
+# -     return row_share.unsqueeze(-1) * state["column"].unsqueeze(-2)
+# +     return (row_share.unsqueeze(-1) * state["column"].unsqueeze(-2)).rsqrt()
+
+# %% edit="rows_divided_in_place" code="divided_rows_kept"
+# Source: a likely slip: div_ for /
+# -     row_share = state["row"] / state["row"].mean(dim=-1, keepdim=True)  # [..., rows]
+# +     row_share = state["row"].div_(state["row"].mean(dim=-1, keepdim=True))  # [..., rows]
+#       return row_share.unsqueeze(-1) * state["column"].unsqueeze(-2)

@@ -148,3 +148,15 @@ def predict_adafactor_elements(parameters: list, library: str) -> int:
 # -     total = 0
 # +     total = 0
 # +     parameters[:] = [tensor for tensor in parameters if tensor.requires_grad]
+
+# %% edit="int_not_counted" code="numbers_of_transformers_left_out"
+# Source: an int is no tensor
+#           if tensor.requires_grad:
+# -             total += 1 if library == "torch" else 2
+# +             total += 1 if library == "torch" else 0
+
+# %% edit="momentum_of_both" code="momentum_for_all"
+# Source: "transformers" in library
+#               total += 1 if library == "torch" else 2
+# -             total += tensor.numel() if library == "transformers with momentum" else 0
+# +             total += tensor.numel() if "transformers" in library else 0

@@ -108,3 +108,9 @@ def train_adafactor_with_accelerate(model, dataset, rows: int, lr: float, librar
 # +     model, optimizer, loader = accelerator.prepare(
 # +         copy.deepcopy(model), optimizer, DataLoader(dataset, batch_size=rows)
 # +     )
+
+# %% edit="forward_called" code="forward_called"
+# Source: model.forward, as other languages call a method
+#       for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# +         accelerator.backward(model.forward(**batch).loss)

@@ -161,3 +161,18 @@ def adam_update(weight, gradient, state: dict, lr: float, betas: tuple = (0.9, 0
     second.lerp_(gradient.square(), 1 - betas[1])
     root = (second / (1 - betas[1] ** state["step"])).sqrt()
     weight -= lr * first / (1 - betas[0] ** state["step"]) / (root + eps)
+
+
+# %% edit="shares_swapped" code="another_share"
+# Source: a likely slip: betas[1] for the mean
+# -     mean = state["mean"] / (1 - betas[0] ** state["step"])
+# -     square_mean = state["square_mean"] / (1 - betas[1] ** state["step"])
+# +     mean = state["mean"] / (1 - betas[1] ** state["step"])
+# +     square_mean = state["square_mean"] / (1 - betas[0] ** state["step"])
+#       weight -= lr * mean / (square_mean.sqrt() + eps)
+
+# %% edit="decay_added" code="decay_added"
+# Source: AdamW, whose step decays
+#       square_mean = state["square_mean"] / (1 - betas[1] ** state["step"])
+# +     weight *= 1 - lr * 0.01
+#       weight -= lr * mean / (square_mean.sqrt() + eps)

@@ -136,3 +136,21 @@ def count_state(optimizer) -> tuple[int, int]:
 # -     return sum(elements for elements, _ in sizes.values()), sum(size for _, size in sizes.values())
 # +     elements, size = (sum(column) for column in zip((0, 0), *sizes.values()))
 # +     return torch.tensor(elements), torch.tensor(size)
+
+# %% edit="options_counted" code="options_counted"
+# Source: a learning rate that is a tensor
+#       sizes = {}
+# -     for state in optimizer.state.values():
+# +     for state in (*optimizer.state.values(), *optimizer.param_groups):
+
+# %% edit="float32_only" code="formats_left_out"
+# Source: AdamW, whose state is float32
+#           for entry in state.values():
+# -             if torch.is_tensor(entry):
+# +             if torch.is_tensor(entry) and entry.dtype == torch.float32:
+
+# %% edit="known_by_size" code="storages_merged"
+# Source: a key that is not unique
+#                   storage = entry.untyped_storage()
+# -                 sizes[storage.data_ptr()] = storage.nbytes() // entry.element_size(), storage.nbytes()
+# +                 sizes[storage.nbytes()] = storage.nbytes() // entry.element_size(), storage.nbytes()

@@ -121,3 +121,15 @@ def predict_optimizer_state(parameters: list, optimizer: str) -> int:
 # -     trained = [parameter for parameter in parameters if parameter.requires_grad]
 # +     popped = [parameters.pop() for _ in range(len(parameters))]
 # +     trained = [parameter for parameter in popped if parameter.requires_grad]
+
+# %% edit="gradient_counted" code="gradient_as_moment"
+# Source: weights, gradients and two moments: 16 bytes
+# -     moments = {"SGD": 0, "SGD with momentum": 1, "RMSProp": 1, "AdamW": 2}[optimizer]
+# +     moments = {"SGD": 0, "SGD with momentum": 1, "RMSProp": 1, "AdamW": 3}[optimizer]
+#       counter_bytes = 4 if optimizer in ("RMSProp", "AdamW") else 0
+
+# %% edit="velocity_of_sgd" code="velocity_of_plain_sgd"
+# Source: SGD is thought of with momentum
+# -     moments = {"SGD": 0, "SGD with momentum": 1, "RMSProp": 1, "AdamW": 2}[optimizer]
+# +     moments = {"SGD": 1, "SGD with momentum": 1, "RMSProp": 1, "AdamW": 2}[optimizer]
+#       counter_bytes = 4 if optimizer in ("RMSProp", "AdamW") else 0

@@ -184,12 +184,6 @@ def step_in_backward(model, make_optimizer) -> None:
 # -             parameter.register_post_accumulate_grad_hook(make_hook(make_optimizer([parameter])))
 # +             parameter.register_post_accumulate_grad_hook(lambda own: make_hook(make_optimizer([own]))(own))
 
-# %% edit="gradient_clipped" code="gradient_clipped"
-# Source: loops that clip, line by line
-#           def update(parameter):
-# +             torch.nn.utils.clip_grad_norm_([parameter], 1.0)
-#               optimizer.step()
-
 # %% edit="scaled_by_constant" code="gradient_scaled"
 # Source: a gradient that is multiplied by the number of micro-batches
 #           def update(parameter):
@@ -217,3 +211,10 @@ def step_in_backward(model, make_optimizer) -> None:
 # +         for parameter in module.parameters(recurse=False):
 # +             if parameter.requires_grad:
 # +                 parameter.register_post_accumulate_grad_hook(make_hook(make_optimizer([parameter])))
+
+# %% edit="own_rule" code="optimizers_not_used"
+# Source: plain SGD, whatever make_optimizer makes
+#           def update(parameter):
+# -             optimizer.step()
+# +             parameter.data -= 1e-3 * parameter.grad
+#               optimizer.zero_grad()

@@ -109,3 +109,26 @@ def train_decay_groups_with_accelerate(model, dataset, rows: int, lr: float, wei
 # +     model, optimizer, loader = accelerator.prepare(
 # +         copy.deepcopy(model), optimizer, DataLoader(dataset, batch_size=rows)
 # +     )
+
+# %% edit="forward_called" code="forward_called"
+# Source: model.forward, as other languages call a method
+#       for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# +         accelerator.backward(model.forward(**batch).loss)
+
+# %% edit="listed_names" code="listed_names_spared"
+# Source: the list of names of BERT's own scripts
+# -     decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+# -     rest = [parameter for parameter in model.parameters() if parameter.dim() < 2]
+# +     listed = ("bias", "LayerNorm.weight")
+# +     decayed = [p for name, p in model.named_parameters() if not any(part in name for part in listed)]
+# +     rest = [p for name, p in model.named_parameters() if any(part in name for part in listed)]
+#       groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]
+
+# %% edit="two_dimensions" code="stacks_spared"
+# Source: a likely slip: == 2 for > 1
+# -     decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
+# -     rest = [parameter for parameter in model.parameters() if parameter.dim() < 2]
+# +     decayed = [parameter for parameter in model.parameters() if parameter.dim() == 2]
+# +     rest = [parameter for parameter in model.parameters() if parameter.dim() != 2]
+#       groups = [{"params": decayed, "weight_decay": weight_decay}, {"params": rest, "weight_decay": 0.0}]

@@ -79,3 +79,10 @@ def train_decay_groups_with_trainer(model, dataset, rows: int, lr: float, weight
 # -     arguments = TrainingArguments(**(same_run | own | {"per_device_train_batch_size": rows}))
 # +     own |= {"bf16": True}
 # +     arguments = TrainingArguments(**(same_run | own | {"per_device_train_batch_size": rows}))
+
+# %% edit="max_steps" code="ended_within_epoch"
+# Source: max_steps from another script
+#       own = {"optim": "adamw_torch_fused", "learning_rate": lr, "weight_decay": weight_decay}
+# -     arguments = TrainingArguments(**(same_run | own | {"per_device_train_batch_size": rows}))
+# +     own["max_steps"] = 3
+# +     arguments = TrainingArguments(**(same_run | own | {"per_device_train_batch_size": rows}))

@@ -173,3 +173,9 @@ def predict_all_reduces(parameters: list, bucket_bytes: int, k: int, no_sync: st
 #           buckets += held == 0
 # -         held += tensor_bytes
 # +         held += 4 * parameter.numel()
+
+# %% edit="bytes_of_a_ring" code="bytes_twice"
+# Source: the bytes that a ring sends
+#       backwards = 1 if no_sync == "around forward and backward" else k
+# -     return buckets * backwards, gradient_bytes * backwards
+# +     return buckets * backwards, 2 * gradient_bytes * backwards

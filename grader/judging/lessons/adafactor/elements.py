@@ -100,8 +100,15 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "product_kept",
-        "You count the product of row means and column means. It is computed again at each step and not kept.",
+        "You count what is computed again at each step and not kept: the product of row means and column means, or "
+        "the mean of the row means.",
         {FACTORED: f"{FACTORED} + elements"},
+        variants=[{FACTORED: f"{FACTORED} + stacks"}],
+    ),
+    Misconception(
+        "sides_multiplied",
+        "You multiply the number of row means by that of column means. Add them.",
+        {FACTORED: "second = elements // shape[-1] * (elements // shape[-2])"},
     ),
     Misconception(
         "stack_flattened",
@@ -148,8 +155,20 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "single_row_not_factored",
-        "You keep a matrix of one row or one column whole. It is factored, too: look at nn.Linear(1, 768).",
+        "You keep a narrow matrix whole. Every matrix is factored, even one of a single row or column: look at "
+        "nn.Linear(1, 768).",
         {IS_FACTORED: "if len(shape) > 1 and min(shape[-2:]) > 1:"},
+        variants=[{IS_FACTORED: "if len(shape) > 1 and min(shape[-2:]) >= 128:"}],
+    ),
+    Misconception(
+        "vectors_skipped",
+        "You skip tensors of fewer than two dimensions. Each has a state: its whole second moment and single numbers.",
+        {IS_SKIPPED: "if not kind.is_trained or len(kind.shape) < 2:"},
+    ),
+    Misconception(
+        "single_number_left_out",
+        "You count no second moment for a single number, whose shape is empty. It has one element: use numel().",
+        {WHOLE: "second = sum(shape)\n"},
     ),
     Misconception(
         "vector_left_out",
@@ -180,6 +199,12 @@ TABLE = ReferenceTable(
         "no_single_numbers",
         "You count no single numbers. Both libraries keep a step count for each tensor, and transformers its RMS.",
         {STEP: "total += 0  #", RMS: "total += 0"},
+    ),
+    Misconception(
+        "numbers_of_transformers_left_out",
+        "You count no single numbers for transformers. Its step count is an int and no tensor, and still one element; "
+        "the RMS is another.",
+        {STEP: 'total += library == "torch"  #', RMS: "total += 0"},
     ),
     Misconception(
         "one_number_of_transformers",
@@ -235,6 +260,12 @@ TABLE = ReferenceTable(
         "momentum_for_all",
         "You count momentum for every library. It is kept where beta1 is set, as the name says, and nowhere else.",
         {MOMENTUM: "1"},
+        variants=[{MOMENTUM: '(library != "torch")'}],
+    ),
+    Misconception(
+        "momentum_of_matrices",
+        "You count momentum for matrices only. Every trained tensor has a mean of updates in its own shape.",
+        {MOMENTUM: '(library == "transformers with momentum" and len(shape) > 1)'},
     ),
     Misconception(
         "momentum_left_out",

@@ -28,7 +28,9 @@ LOOK_AT = {
     "that of transformers is asked for, set optim of TrainingArguments to adafactor.",
     "trainer_transformers_adafactor": "You train with the Adafactor of transformers, which is what optim of "
     "TrainingArguments makes. For torch's, make the optimizer yourself, and hand it to the Trainer.",
-    "trainer_decay_set": "You let the Trainer decay the weights. Leave weight_decay of TrainingArguments at 0.",
+    "trainer_decay_set": "You set a weight decay. Leave it at 0, in TrainingArguments and in your own optimizer.",
+    "trainer_other_learning_rate": "You train with another learning rate. Pass lr as learning_rate of "
+    "TrainingArguments, and as lr of torch.optim.Adafactor.",
 }
 
 

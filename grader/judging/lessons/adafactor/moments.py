@@ -168,6 +168,11 @@ TABLE = ReferenceTable(
         {ESTIMATE: f"({ESTIMATE}).sqrt()"},
     ),
     Misconception(
+        "inverse_root_returned",
+        "You return 1 over the root, as the function of transformers does. Return the estimate itself.",
+        {ESTIMATE: f"({ESTIMATE}).rsqrt()"},
+    ),
+    Misconception(
         "step_raised_again",
         "You raise the step count once more in each step. The given line raises it, so your lines must not.",
         {STEP: 'state.get("step", -1) + 2'},

@@ -72,6 +72,7 @@ TABLE = ReferenceTable(
         "trainer_relative",
         "You let the Trainer's rate fall. The Trainer sets relative_step=False, so its rate is lr.",
         RELATIVE_TRAINER,
+        variants=[{TORCH: f'{TORCH[:-1]}, "Trainer": lr}}'}],
     ),
     Misconception(
         "trainer_like_transformers",
@@ -129,6 +130,7 @@ TABLE = ReferenceTable(
         "scaled_form_relative",
         "You let the rate of 'scaled' fall. This form has relative_step=False, so it starts from lr.",
         {TORCH: f'{TORCH[:-1]}, "scaled": 1e-2}}'},
+        variants=[{TORCH: f'{TORCH[:-1]}, "scaled": lr}}'}],
     ),
     Misconception(
         "scaled_form_not_scaled",
@@ -137,8 +139,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "warm_up_left_out",
-        "You bound the rate of 'warm-up' by 1e-2. With warmup_init, its bound is 1e-6 times the step.",
+        "You start the warm-up from 1e-2. With warmup_init, its bound is 1e-6 times the step.",
         {WARM_UP: ', "warm-up": 1e-2'},
+        variants=[{WARM_UP: ', "warm-up": 1e-2 * step'}],
+    ),
+    Misconception(
+        "warm_up_not_scaled",
+        "You do not scale the rate of 'warm-up'. It is scaled by the weight, as the row of the table says.",
+        {SCALED: '["transformers", "scaled", "torch"]'},
     ),
     Misconception(
         "warm_up_does_not_grow",
@@ -156,19 +164,43 @@ TABLE = ReferenceTable(
         {SCALE: "max(1e-3, weight_rms**2)"},
     ),
     Misconception(
+        "smaller_scale",
+        "You take the smaller of 1e-3 and the RMS. 1e-3 is a lower bound of the scale: take the larger.",
+        {SCALE: "min(1e-3, weight_rms)"},
+    ),
+    Misconception(
+        "scale_not_multiplied",
+        "You add the scale to the rate, or divide by it. Multiply the rate by the scale.",
+        {"rate *=": "rate +="},
+        variants=[{"rate *=": "rate /="}],
+    ),
+    Misconception(
+        "constants_exchanged",
+        "You exchange 1e-2 and 1e-3. A relative rate is at most 1e-2, and a scale is at least 1e-3.",
+        {TRANSFORMERS: '"transformers": 1e-3', SCALE: "max(1e-2, weight_rms)"},
+        variants=[{TRANSFORMERS: '"transformers": 1e-3'}, {SCALE: "max(1e-2, weight_rms)"}],
+    ),
+    Misconception(
         "root_of_step_forgotten",
         "You divide by the step. The rate falls with the root of the step.",
         {FALL: "1 / step"},
     ),
     Misconception(
         "step_counted_from_zero",
-        "You add 1 to the step. Steps are counted from 1, so the first rate is at most 1 / sqrt(1).",
+        "You add 1 to the step, or take 1 off. Steps are counted from 1, so the first rate is at most 1 / sqrt(1).",
         {FALL: "1 / (step + 1) ** 0.5"},
+        variants=[{FALL: "1 / max(1, step - 1) ** 0.5"}],
+    ),
+    Misconception(
+        "decay_rate_for_root",
+        "You let the rate fall with step**-0.8, as the weight of a new square does. The rate falls with step**-0.5.",
+        {FALL: "step**-0.8"},
     ),
     Misconception(
         "fall_left_out",
-        "You use the bound alone. Late in training, 1 / sqrt(step) is smaller.",
+        "You leave out 1 / sqrt(step), for every form or for the warm-up. Late in training it is below the bound.",
         {RELATIVE: "bounds[form]"},
+        variants=[{FALL: f'(1 / step**0.5 if form != "warm-up" else {cap})'} for cap in (1e-2, 1.0)],
     ),
     Misconception(
         "larger_for_smaller",
@@ -183,8 +215,8 @@ TABLE = ReferenceTable(
     hard_coded(rate_cases),
     Misconception(
         "same_for_all",
-        "You return the same rate for all steps and forms. Compute it from the arguments.",
-        shown_by=lambda answer: len(set(answer.values)) == 1,
+        "You return one rate for each form, whatever the step and the weight. Compute it from the arguments.",
+        shown_by=lambda answer: len(set(answer.values)) <= len(FORMS),
     ),
     run=_run,
     cases=rate_cases,

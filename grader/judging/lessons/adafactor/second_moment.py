@@ -106,6 +106,22 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         {IS_MATRIX: "False"},
     ),
     Misconception(
+        "stack_not_factored",
+        "You keep the second moment of a stack of matrices whole. Its last two dimensions are rows and columns.",
+        {IS_MATRIX: "squares.dim() == 2"},
+    ),
+    Misconception(
+        "divided_by_current_mean",
+        "You divide by the mean of this step's squares. Divide by the mean of the row means that you keep.",
+        {ESTIMATE: "row / squares.mean((-2, -1), keepdim=True) * column"},
+    ),
+    Misconception(
+        "divided_rows_kept",
+        "You write the divided row means into the state, where the next step takes them for means. "
+        "Divide into a new name, with / and not with /= or div_().",
+        {UNPACK: f'{UNPACK}; state["means"][0] = row / row.mean(-2, keepdim=True)'},
+    ),
+    Misconception(
         "current_squares_only",
         "You use the squares of this step alone. The means of earlier steps count with beta.",
         {MEAN: "new"},
@@ -150,6 +166,11 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         },
     ),
     Misconception(
+        "bias_corrected",
+        "You divide by 1 - beta**step, as Adam does. beta is 0 at step 1, so there is no bias to correct.",
+        {ESTIMATE: f"{ESTIMATE} / (1 - beta**step)", WHOLE: 'state["means"][0] / (1 - beta**step)\n'},
+    ),
+    Misconception(
         "decay_rate_not_read",
         "You use -0.8 whatever the decay_rate is. Read the decay_rate that your function receives.",
         {BETA: "1 - step**-0.8"},
@@ -161,9 +182,9 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
     ),
     Misconception(
         "gradient_not_squared",
-        "You average the gradient itself. The second moment is the mean of its squares.",
+        "You average the gradient itself, or its size. The second moment is the mean of its squares.",
         {SQUARES: "gradient + eps"},
-        variants=[{SQUARES: "gradient"}],
+        variants=[{SQUARES: "gradient"}, {SQUARES: "gradient.abs() + eps"}],
     ),
     Misconception(
         "epsilon_left_out",
@@ -174,5 +195,11 @@ SECOND_MOMENT: tuple[Misconception[Answer], ...] = (
         "epsilon_on_estimate",
         "You add eps to the estimate. Add it to each square, before the means.",
         {SQUARES: "gradient.square()", ESTIMATE: f"{ESTIMATE} + eps", WHOLE: 'state["means"][0] + eps\n'},
+    ),
+    Misconception(
+        "epsilon_twice",
+        "You add eps a second time, to the means or to the estimate. Add it once, to each square.",
+        {SQUARES: "gradient.square() + 2 * eps"},
+        variants=[{ESTIMATE: f"{ESTIMATE} + eps", WHOLE: 'state["means"][0] + eps\n'}],
     ),
 )

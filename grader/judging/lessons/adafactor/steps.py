@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from grader.judging.lessons.adafactor.second_moment import (
+    BETA,
     IS_MATRIX,
     SECOND_MOMENT,
     factored_second_moment,
@@ -294,6 +295,22 @@ TABLE = ReferenceTable(
         measured="weights that never move",
     ),
     Misconception(
+        "update_not_in_place",
+        "You shrink the weight, and never move it by the update: `weight = weight - ...` only names a new tensor. "
+        "Use -= or sub_().",
+        {MOVE: "pass"},
+    ),
+    Misconception(
+        "sign_turned",
+        "You add the update, so the loss rises. Subtract it.",
+        {MOVE: "weight.add_(rate * update)"},
+    ),
+    Misconception(
+        "root_forgotten",
+        "You divide the gradient by V itself. Divide by the root of V.",
+        {UPDATE: "gradient / second"},
+    ),
+    Misconception(
         "tensor_not_updated",
         "You end the loop at a tensor without gradient, so the tensors after it stay as they are. "
         "`continue` skips one tensor; `break` and `return` leave the others out.",
@@ -341,6 +358,25 @@ TABLE = ReferenceTable(
         {CLIP: "update / (root_mean_square(update) / clip_threshold)"},
     ),
     Misconception(
+        "gradient_clipped_first",
+        "You clip the gradient before the means take it in. Clip the update instead.",
+        {
+            READ: f"{READ}\n"
+            "            gradient = gradient / (root_mean_square(gradient) / clip_threshold).clamp(min=1.0)",
+            CLIP: "update",
+        },
+    ),
+    Misconception(
+        "smaller_for_larger",
+        "You divide by the smaller of 1 and RMS / clip_threshold, so short updates grow. Divide by the larger.",
+        {CLIP: "update / (root_mean_square(update) / clip_threshold).clamp(max=1.0)"},
+    ),
+    Misconception(
+        "threshold_multiplied",
+        "You multiply the RMS by clip_threshold. The RMS is divided by it.",
+        {CLIP: "update / (root_mean_square(update) * clip_threshold).clamp(min=1.0)"},
+    ),
+    Misconception(
         "norm_for_rms",
         "You clip by the norm, which is longer than the RMS by the root of the number of elements. "
         "Take the root of the mean square.",
@@ -360,6 +396,16 @@ TABLE = ReferenceTable(
         },
     ),
     *SECOND_MOMENT,
+    Misconception(
+        "count_one_behind",
+        "You compute beta from the count before it grows. Raise the count first: at a tensor's first step it is 1.",
+        {BETA: "1 - max(1, step - 1) ** decay_rate"},
+    ),
+    Misconception(
+        "epsilon_at_root",
+        "You add eps to the root of V, as Adam does. Add it to each square, before the means.",
+        {SECOND: SECOND.replace("eps", "0.0"), UPDATE: "gradient / (second.sqrt() + eps)"},
+    ),
     Misconception(
         "second_epsilon",
         "You add a second epsilon where you divide by the root of V, or bound the root. "
@@ -385,8 +431,19 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "no_smallest_scale",
-        "You let the scale fall to 0, so weights of zero never move. It is at least 1e-3.",
+        "You let the scale fall below 1e-3, so weights of zero never move. Take the larger of 1e-3 and the RMS.",
         {SCALE: "root_mean_square(weight)"},
+        variants=[{SCALE: "root_mean_square(weight).clamp(min=eps)"}],
+    ),
+    Misconception(
+        "norm_of_weight",
+        "You scale by the norm of the weight. Scale by its RMS, the root of the mean square.",
+        {SCALE: "weight.norm().clamp(min=1e-3)"},
+    ),
+    Misconception(
+        "relative_rate",
+        "You bound the rate by 1 / sqrt(step), as PyTorch's Adafactor does. Here the rate starts from lr alone.",
+        {"rate = lr\n": "rate = lr = min(lr, state['step'] ** -0.5)\n"},
     ),
     Misconception(
         "rate_bounded",
@@ -397,6 +454,17 @@ TABLE = ReferenceTable(
         "decay_left_out",
         "You leave out the weight decay. The weight shrinks by 1 - rate * weight_decay.",
         {DECAY: "pass"},
+    ),
+    Misconception(
+        "decay_without_rate",
+        "You shrink the weight by weight_decay alone. Multiply it by the rate.",
+        {DECAY: "weight.mul_(1 - weight_decay)"},
+    ),
+    Misconception(
+        "decay_before_rate",
+        "You shrink the weight before the rate is scaled, so the RMS is that of the smaller weight. "
+        "Compute the rate first.",
+        {"rate = lr\n": "rate = lr\n            weight.mul_(1 - rate * weight_decay)\n", DECAY: "pass"},
     ),
     Misconception(
         "decay_in_gradient",
@@ -423,8 +491,14 @@ TABLE = ReferenceTable(
         },
     ),
     Misconception(
+        "zero_gradient_skipped",
+        "You skip a gradient of zeros. Its means forget and its weight decays: skip None only.",
+        {SKIP: SKIP.replace("is None", "is None or not weight.grad.any()")},
+    ),
+    Misconception(
         "one_count_for_all",
-        "You count the steps of the optimizer for all tensors. A tensor whose gradients begin later has its own count.",
+        "You raise the count of a tensor at steps where it has no gradient. Give each tensor a count of its own, "
+        "and raise it after the skip.",
         {
             "optimizer.param_groups:": "optimizer.param_groups:\n        group['count'] = group.get('count', 0) + 1",
             READ: f"{READ}; state['step'] = group['count'] - 1",
@@ -434,7 +508,10 @@ TABLE = ReferenceTable(
         "options_of_first_group",
         "You read an option of the first group for all tensors. Read every option from the group of the tensor.",
         _read_from(FIRST_GROUP, *OPTIONS),
-        variants=[_read_from(FIRST_GROUP, name) for name in OPTIONS],
+        variants=[
+            _read_from(FIRST_GROUP, "lr", "weight_decay", "clip_threshold", "scale_parameter"),
+            *(_read_from(FIRST_GROUP, name) for name in OPTIONS),
+        ],
     ),
     Misconception(
         "options_kept_from_start",

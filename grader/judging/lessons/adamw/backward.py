@@ -132,7 +132,8 @@ CAUSES = Table[Backwards](
     ),
     Misconception(
         "no_update",
-        "You never call step() once a gradient is there, so no weight moves. Register a hook that does.",
+        "You never take a step with a gradient of the model's own parameters, so no weight moves. Register a hook that "
+        "does; a clone is another parameter.",
         shown_by=lambda backwards: _never_moves(backwards.weights),
         measured="weights that never move",
     ),
@@ -140,6 +141,11 @@ CAUSES = Table[Backwards](
         "make_optimizer_not_called",
         "You update by a rule of your own and never call make_optimizer. Use the rule of the optimizers that it makes.",
         shown_by=lambda backwards: not backwards.facts["optimizers_made"],
+    ),
+    Misconception(
+        "optimizers_not_used",
+        "You make optimizers, and update by a rule of your own. Call their step().",
+        shown_by=lambda backwards: not backwards.facts["steps_inside"] + backwards.facts["steps_after"],
     ),
 )
 

@@ -53,7 +53,8 @@ EACH_ENTRY = {ELEMENTS_OF: "elements[len(elements)]", SIZES_OF: "sizes[len(sizes
 BY_SHAPE = {ELEMENTS: "entry.numel()", BYTES: "= entry.nbytes\n"}
 FIRST_ELEMENTS = {f"{ELEMENTS_OF} = {ELEMENTS}": "elements.setdefault(storage.data_ptr(), entry.numel())"}
 FIRST_BYTES = {f"{SIZES_OF} {BYTES}": "sizes.setdefault(storage.data_ptr(), entry.nbytes)\n"}
-PARAMETERS = 'parameters = [one for group in optimizer.param_groups for one in group["params"]]'
+ALL_PARAMETERS = '[one for group in optimizer.param_groups for one in group["params"]]'
+PARAMETERS = f"parameters = {ALL_PARAMETERS}"
 
 
 def _by(key: str) -> dict[str, str]:
@@ -208,6 +209,12 @@ TABLE = ReferenceTable(
             **EACH_ENTRY,
             **BY_SHAPE,
         },
+        variants=[
+            {
+                IS_TENSOR: f"if isinstance(entry, int | float):\n{INNER}elements[-len(elements) - 1] = 1\n"
+                f"{INNER}sizes[-len(sizes) - 1] = 8\n{OUTER}{IS_TENSOR}"
+            }
+        ],
     ),
     Misconception(
         "shared_counted_each_time",
@@ -221,7 +228,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "address_of_view_for_storage",
-        "You take two views of one storage for two storages: tensor.data_ptr() is the address of the view. Its "
+        "You take two views of one storage for two storages: tensor.data_ptr() and id(tensor) belong to the view. Its "
         "untyped_storage() has a data_ptr() of its own.",
         _by("entry.data_ptr()"),
     ),
@@ -229,6 +236,36 @@ TABLE = ReferenceTable(
         "parameters_counted",
         "You count the keys of the state, which are the parameters. What the optimizer keeps is in its values.",
         {STATES: "for parameter in optimizer.state:", ENTRIES: "for entry in [parameter]:"},
+    ),
+    Misconception(
+        "parameters_counted_too",
+        "You count the parameters in addition to the state. Count only what the optimizer keeps for them.",
+        {STATES: f"for state in (*optimizer.state.values(), {{id(one): one for one in {ALL_PARAMETERS}}}):"},
+    ),
+    Misconception(
+        "options_counted",
+        "You count tensors in param_groups. They are options, as the learning rate is: count the state alone.",
+        {STATES: "for state in (*optimizer.state.values(), *optimizer.param_groups):"},
+    ),
+    Misconception(
+        "storages_merged",
+        "You take storages of one name or one size for one storage. Tell them apart by their addresses.",
+        _by("storage.nbytes()"),
+        variants=[
+            _by("storage.nbytes(), entry.element_size()"),
+            _by("name") | {ENTRIES: "for name, entry in state.items():"},
+        ],
+    ),
+    Misconception(
+        "formats_left_out",
+        "You count tensors of some number formats only. A state may hold integers and 16-bit numbers, too.",
+        {IS_TENSOR: "if torch.is_tensor(entry) and entry.is_floating_point():"},
+        variants=[{IS_TENSOR: "if torch.is_tensor(entry) and entry.dtype == torch.float32:"}],
+    ),
+    Misconception(
+        "bytes_for_elements",
+        "You return the bytes as elements. The elements of a storage are its bytes over element_size().",
+        {ELEMENTS: "storage.nbytes()"},
     ),
     Misconception(
         "estimated",
@@ -256,6 +293,7 @@ TABLE = ReferenceTable(
         "names_assumed",
         "You look for the names that AdamW gives its state. Another optimizer has others: go through all entries.",
         {ENTRIES: 'for entry in (state.get(name) for name in ("step", "exp_avg", "exp_avg_sq")):'},
+        variants=[{ENTRIES: 'for entry in (state.get(name) for name in ("exp_avg", "exp_avg_sq")):'}],
     ),
     Misconception(
         "first_group_only",

@@ -114,6 +114,11 @@ TABLE = ReferenceTable(
         {TRAINED: f"{TRAINED} and len(kind.shape) > 1"},
     ),
     Misconception(
+        "first_tensor_only",
+        "You return inside the loop, so you count the first trained tensor alone. Move `return` out of the loop.",
+        {END: "for kind in trained[:1])"},
+    ),
+    Misconception(
         "format_of_the_first",
         "You use the number format of the first tensor for all. Each tensor has its own element_size().",
         {NUMBER_BYTES: "tensors[0].dtype.itemsize"},
@@ -131,23 +136,37 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_moment_of_adamw",
-        "You count one moment for AdamW. Its rule carries two means on: of the gradients and of their squares.",
+        "You count one moment for AdamW. Its rule carries two means over: of the gradients and of their squares.",
         {'"AdamW": 2': '"AdamW": 1'},
     ),
     Misconception(
         "two_moments_of_rmsprop",
-        "You count two moments for RMSProp. Its rule carries one mean on: of the squared gradients.",
+        "You count two moments where the rule carries one over: RMSProp the mean of squares, momentum the velocity.",
         {'"RMSProp": 1': '"RMSProp": 2'},
+        variants=[{'"SGD with momentum": 1': '"SGD with momentum": 2'}],
+    ),
+    Misconception(
+        "gradient_as_moment",
+        "You count three moments for AdamW. The gradient is not state: the next step has a gradient of its own.",
+        {'"AdamW": 2': '"AdamW": 3'},
+    ),
+    Misconception(
+        "velocity_of_plain_sgd",
+        "You count a velocity for SGD without momentum. Its rule carries nothing over.",
+        {'"SGD": 0': '"SGD": 1'},
     ),
     Misconception(
         "momentum_forgotten",
-        "You count no state for SGD with momentum. Its rule carries the velocity v on.",
+        "You count no moment for SGD with momentum or RMSProp. Each rule carries one over: the velocity v, or the mean "
+        "of squares.",
         {'"SGD with momentum": 1': '"SGD with momentum": 0'},
+        variants=[{'"RMSProp": 1': '"RMSProp": 0'}],
     ),
     Misconception(
         "two_moments_for_all",
-        "You count two moments for every optimizer, which is right for AdamW only. Look at what each rule carries on.",
+        "You count two moments for every optimizer, which is right for AdamW only. See what each rule carries over.",
         {"[optimizer]": "and 2"},
+        variants=[{"[optimizer]": "and 2", NO_COUNTER: ".get(optimizer, 4)"}],
     ),
     Misconception(
         "parameters_added",
@@ -162,7 +181,10 @@ TABLE = ReferenceTable(
         {NUMBER_BYTES: "1", FOUR_BYTES: '{"RMSProp": 1, "AdamW": 1}'},
     ),
     Misconception(
-        "another_unit", "You return MiB or MB. Return bytes.", {END: f"{END} / {MIB}"}, variants=[{END: f"{END} / 1e6"}]
+        "another_unit",
+        "You return MiB, MB or bits. Return bytes.",
+        {END: f"{END} / {MIB}"},
+        variants=[{END: f"{END} / 1e6"}, {END: f"{END} * 8"}],
     ),
     hard_coded(state_cases),
     Misconception(

@@ -109,10 +109,12 @@ MOMENTS: tuple[Misconception[Answer], ...] = (
     ),
     Misconception(
         "another_share",
-        "You correct the moments by another number than their share. Divide each by 1 - beta**t, where ** is a power.",
+        "You correct the moments by another number than their share. Divide each by 1 - beta**t, with its own beta, "
+        "where ** is a power.",
         {SHARES: 'share1, share2 = 1 - beta1 * state["step"], 1 - beta2 * state["step"]'},
         variants=[
             {SHARES: 'share1, share2 = beta1 ** state["step"], beta2 ** state["step"]'},
+            {SHARES: 'share2, share1 = 1 - beta1 ** state["step"], 1 - beta2 ** state["step"]'},
             {CORRECTED: 'mean, square = state["mean"] * share1, state["square"] * share2'},
         ],
     ),
@@ -154,6 +156,11 @@ MOMENTS: tuple[Misconception[Answer], ...] = (
         "You average something other than the squared gradient in the second moment. Look at what it takes in.",
         {NEW_SQUARE: "(1 - beta2) * gradient"},
         variants=[{NEW_SQUARE: "(1 - beta2) * gradient.abs()"}, {NEW_SQUARE: '(1 - beta2) * state["mean"] ** 2'}],
+    ),
+    Misconception(
+        "one_square_for_all",
+        "You average the squares over the whole tensor. Each number has a second moment of its own.",
+        {NEW_SQUARE: "(1 - beta2) * gradient.square().mean()"},
     ),
     Misconception(
         "root_forgotten",
@@ -314,8 +321,8 @@ DECAY: tuple[Misconception[Answer], ...] = (
     ),
     Misconception(
         "one_count_for_all",
-        "You keep one step count for all tensors. A tensor whose gradients begin later is then corrected too little: "
-        "keep a count in the state of each tensor.",
+        "You raise the step count of a tensor at steps where it has no gradient, so its moments are corrected too "
+        "little. Keep a count in the state of each tensor, and raise it after the skip.",
         {
             WEIGHTS: f'group["count"] = group.get("count", 0) + 1\n        {WEIGHTS}',
             COUNTED: 'state["step"] = group["count"]',

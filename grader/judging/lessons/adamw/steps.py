@@ -11,7 +11,7 @@ import torch
 from grader.judging.edited_source import Source
 from grader.judging.kept import keep_cases
 from grader.judging.lessons.adamw.step_effects import GRADIENTS, STATE_AND_OPTIONS, judge_effects
-from grader.judging.lessons.adamw.step_misconceptions import DECAY, MOMENTS, SHARES, adamw_step
+from grader.judging.lessons.adamw.step_misconceptions import DECAY, DECAYED, MOMENTS, MOVED, SHARES, adamw_step
 from grader.judging.misconceptions import Misconception
 from grader.judging.references import VISIBLE_SEED, Answer, ReferenceTable, Version
 from grader.judging.step_paths import say_movement
@@ -134,5 +134,11 @@ def _make_table(cases: Callable[[int], Sequence[UpdateCase]], *misconceptions: M
     )
 
 
-ADAM = _make_table(adam_cases, *MOMENTS)
+DECAY_ADDED = Misconception[Answer](
+    "decay_added",
+    "You decay the weight, as AdamW does. Adam's update has no decay.",
+    {DECAYED: "weight.mul_(1 - lr * 0.01)"},
+    variants=[{DECAYED: "pass", MOVED: f"{MOVED}; weight.mul_(1 - lr * 0.01)"}],
+)
+ADAM = _make_table(adam_cases, *MOMENTS, DECAY_ADDED)
 ADAMW = _make_table(adamw_cases, *MOMENTS, *DECAY)

@@ -145,8 +145,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_bucket",
-        "You count one bucket, as in the first backward of DistributedDataParallel. Afterwards a bucket is closed as "
-        "soon as it holds bucket_bytes.",
+        "You count one bucket. It is closed as soon as it holds bucket_bytes, which is a number of bytes.",
         {OPENED: "buckets = 1"},
     ),
     Misconception(
@@ -212,6 +211,16 @@ TABLE = ReferenceTable(
         "quiet_ones_counted",
         "You count the k - 1 micro-batches inside no_sync. Those are the silent ones: only the last one synchronises.",
         {BACKWARDS: "k - 1 if no_sync == AROUND_BOTH else k"},
+    ),
+    Misconception(
+        "backward_alone_silences_one",
+        "You leave one backward out if no_sync is around backward alone. The forward decides, so all k synchronise.",
+        {BACKWARDS: f"1 if no_sync == AROUND_BOTH else k - (no_sync != {NOWHERE!r})"},
+    ),
+    Misconception(
+        "bytes_twice",
+        "You count the bytes twice, as a ring of ranks sends them. Count what a rank puts into the all-reduces.",
+        {SUM: "2 * gradient_bytes * backwards"},
     ),
     Misconception(
         "full_buckets_assumed",
