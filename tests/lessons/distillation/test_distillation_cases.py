@@ -1,4 +1,4 @@
-"""The cases of lesson 22 tell apart what they are meant to, and the teacher's mode changes its answers."""
+"""The cases of lesson 22 distinguish what they are meant to, and the teacher's mode changes its answers."""
 
 from __future__ import annotations
 
