@@ -19,7 +19,7 @@ TRAINER_DEFAULTS = {
     "trainer_other_learning_rate": "You train with another learning rate. Set learning_rate, whose default is 5e-5, "
     "and no warm-up.",
     "trainer_another_optimizer": "You train with another optimizer. Set optim: the Trainer's default is AdamW.",
-    "trainer_weights_decayed": "You let the Trainer decay the weights. Leave weight_decay at its default of 0.",
+    "trainer_weight_decay": "You let the Trainer decay the weights. Leave weight_decay at its default of 0.",
     "trainer_whole_group_in_one_forward": "You train on more rows at a time than asked for. "
     "Set per_device_train_batch_size: the default is 8.",
     "trainer_micro_batches_not_seen_once": "You leave out rows, or train on other numbers of them. "

@@ -143,7 +143,9 @@ GROUP_GRADIENT = Table[GroupGradient](
     Misconception(
         "gradient_clipped",
         "You clip the gradient, which is not asked for. Look for a clip_grad_norm_ or a max_grad_norm.",
-        shown_by=lambda group: group.is_factor and is_at_limit(group.norm),
+        shown_by=lambda group: (
+            group.is_factor and (abs(group.norm - 1) < 1e-3 or (is_at_limit(group.norm) and not group.is_divided))
+        ),
         measured=FACTOR + ", of norm {norm:.3f}",
     ),
     Misconception(
@@ -178,7 +180,7 @@ GROUP_GRADIENT = Table[GroupGradient](
         measured="its micro-batches with the weights {named_weights}",
     ),
     Misconception(
-        "gradient_in_other_precision",
+        "gradient_rounded",
         "Your gradient agrees to two or three digits only, as one of another number format does. Look at autocast, "
         "mixed_precision and casts.",
         shown_by=lambda group: 0 < group.comparison.relative_error < 0.02,

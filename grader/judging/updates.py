@@ -279,7 +279,7 @@ MOVEMENT = Table[Movement](
         measured="{comparison.factor:.4g} times that movement",
     ),
     Misconception(
-        "weights_decayed",
+        "weight_decay",
         "You let the weights decay, which is not asked for. Look at weight_decay of the optimizer.",
         shown_by=lambda movement: not movement.is_right and movement.is_decay,
         measured="that movement, and a share of every weight",

@@ -148,7 +148,7 @@ def accumulate_with_accelerate(model, dataset, rows: int, k: int, learning_rate:
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-# %% edit="weight_decay" code="accelerate_weights_decayed"
+# %% edit="weight_decay" code="accelerate_weight_decay"
 # Source: a likely mistake: the weight decay of another recipe
 #       accelerator = Accelerator(gradient_accumulation_steps=k)
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)

@@ -104,14 +104,14 @@ def accumulate_with_trainer(model, dataset, rows: int, k: int, learning_rate: fl
     GroupMeanTrainer(model, arguments, train_dataset=dataset).train()
 
 
-# %% edit="weight_decay" code="trainer_weights_decayed"
+# %% edit="weight_decay" code="trainer_weight_decay"
 # Source: a likely mistake: the weight decay of another recipe
 #       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()
 # +     own = TrainingArguments(**(same_run | arguments | {"weight_decay": 0.1}))
 # +     Trainer(model, own, train_dataset=dataset).train()
 
-# %% edit="bf16" code="trainer_gradient_in_other_precision"
+# %% edit="bf16" code="trainer_gradient_rounded"
 # Source: a likely mistake: bf16=True, as most recipes have it
 #       arguments = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # -     Trainer(model, TrainingArguments(**arguments, **same_run), train_dataset=dataset).train()

@@ -117,7 +117,7 @@ def checkpoint_with_accelerate(model, dataset, rows: int, learning_rate: float) 
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-# %% edit="weight_decay" code="accelerate_weights_decayed"
+# %% edit="weight_decay" code="accelerate_weight_decay"
 # Source: a likely slip: the weight decay of another recipe
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, weight_decay=0.1)

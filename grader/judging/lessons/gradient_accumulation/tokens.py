@@ -219,7 +219,7 @@ WEIGHTS = Table[Weights](
         measured="{measured}; a token of each micro-batch weighs {named_weights}",
     ),
     Misconception(
-        "gradient_in_other_precision",
+        "gradient_rounded",
         "Your gradient is right to two or three digits only, as in bfloat16. Look for autocast or a cast.",
         shown_by=lambda gradient: gradient.comparison.relative_error < 0.02,
     ),
