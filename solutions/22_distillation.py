@@ -168,7 +168,7 @@ check_soft_gradient(soft_gradient)
 # %% [markdown]
 # **Investigate.** One `1 / T` is the chain rule's. A second comes from the distributions: at high temperatures they
 # approach the uniform one, and their difference shrinks like `1 / T`. So the gradient fades like `1 / T²`, next to a
-# loss of the labels that stays as it is. With a factor `T²` the balance of the two no longer depends on `T`.
+# loss of the labels that stays as it is. With a factor `T²` the balance of the two hardly depends on `T`.
 #
 # <details><summary>What is left of the soft loss, times T squared, when T is very high?</summary>
 # The student's logits minus the teacher's, both around their mean, divided by the number of classes: matching logits.

@@ -58,7 +58,7 @@ def test_a_solution_passes_and_its_observations_stay_out_of_the_outputs(is_forke
     assert execution.notes == []
     shown = json.dumps([run.outputs for run in execution.cells.values()])
     assert MEDIA_TYPE not in shown
-    assert "passed: 6 jobs, each with its largest micro-batch" in shown
+    assert "passed: 7 jobs, each with its largest micro-batch" in shown
     assert not any(run.observations for run in execution.cells.values())
 
 
@@ -111,7 +111,7 @@ def test_a_check_that_the_notebook_replaces_is_tampered() -> None:
 
 
 def test_printed_words_earn_nothing() -> None:
-    own = [f"{SIZES} = lambda answer: print('passed: 6 jobs')"]
+    own = [f"{SIZES} = lambda answer: print('passed: 7 jobs')"]
     score = graded(own, largest_micro_batch=WRONG_SIZES)[0][SIZES]
     assert (score.points, score.code, score.needs_review) == (0, "no_verdict", True)
 
@@ -184,7 +184,7 @@ def test_a_class_is_written_without_any_observation(tmp_path: Path) -> None:
     for path in room.rglob("*"):
         assert not path.is_file() or MEDIA_TYPE.encode() not in path.read_bytes(), path
     page = (room / rows["ada"].feedback).read_text()
-    assert "passed: 6 jobs, each with its largest micro-batch" in page
+    assert "passed: 7 jobs, each with its largest micro-batch" in page
     page = (room / rows["bob"].feedback).read_text()
     assert "expected" in page and "look at" in page
 
