@@ -116,7 +116,7 @@ def test_a_bomb_is_malformed_soon_and_fills_no_memory(name: str) -> None:
 
 def test_a_right_observation_passes_and_a_wrong_one_is_told() -> None:
     assert ask(encode_observation(right_sizes()))["verdict"]["code"] == "passed"
-    ones = Observation({"chosen": [1] * 6, "reasons": []})
+    ones = Observation({"chosen": [1] * 7, "reasons": []})
     said = ask(encode_observation(ones))
     assert said["verdict"]["code"] not in ("passed", "unrecognised")
     assert set(said["verdict"]) == {"code", "expected", "measured", "look_at"}
