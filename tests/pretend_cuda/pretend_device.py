@@ -247,7 +247,7 @@ _patches = dict(
     device=_device,
     device_of=_device_of,
     _exchange_device=_exchange,
-    _maybe_exchange_device=_exchange,
+    _maybe_exchange_device=lambda i: _exchange(i),  # Dynamo registers a handler for each of the two
     Event=_Event,
     Stream=_Stream,
     current_stream=lambda device=None: _Stream(),
@@ -382,7 +382,7 @@ for _name, _value in dict(
     _cuda_setDevice=lambda d: _lib.pretend_set_device(d),
     _cuda_isInBadFork=lambda: _bad_fork,
     _cuda_exchangeDevice=_exchange,
-    _cuda_maybeExchangeDevice=_exchange,
+    _cuda_maybeExchangeDevice=lambda i: _exchange(i),
 ).items():
     if not hasattr(torch._C, _name):
         setattr(torch._C, _name, _value)
