@@ -721,7 +721,7 @@ print(measure_step_time(eager["step"], fused["step"], run_count=3, warm_up_count
 # - `"mask_after_softmax"`: with `is_causal` it hides weights, not scores, so that they do not add up to 1;
 # - `"matrix_kept"`: what is saved for backward grows with the square of the time.
 #
-# A function may have several faults, or none: each test has to stand alone. `measure_saved_tensors` is allowed.
+# A function may have several faults, or none: each test has to work by itself. `measure_saved_tensors` is allowed.
 
 # %% tags=["given"]
 from grader import check_attention_faults

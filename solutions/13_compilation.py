@@ -63,7 +63,7 @@ print(measure_saved_tensors(lambda: gelu(x, bias)))
 # memory by one operation and read back by the next. The arithmetic is almost free; the traffic is the time.
 #
 # **Fusion** runs a chain of element-wise operations in one kernel: load a number, do everything, store the result.
-# What lies between stays in registers.
+# Intermediate results stay in registers.
 
 # %% [markdown]
 # ## Predict: the traffic of a chain
@@ -691,6 +691,11 @@ check_compiled_trainer(compile_with_trainer)
 # First: print `model.config.problem_type` before and after one forward.<br>
 # Then: a missing name means Inductor in all three forms. Where does `backend` go in each?
 # </details>
+
+# %% [markdown]
+# One more default changes numbers on a GPU. Where they compile on CUDA without mixed precision, Accelerate switches
+# tf32 on, and the Trainer does so on Ampere and later (accelerate 1.15, transformers 5.23). The raw loop does not, so
+# the forms agree to tf32's digits only. The checks keep all products in float32.
 
 # %% [markdown]
 # **The price.** Compilation is paid before the first step, and again for each recompile. The saving comes step by step.

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from grader.testbed.extras import import_train_extra
 
 Shared = dict[str, Any]
@@ -34,7 +36,8 @@ def _exchange(new: list[Shared]) -> None:
 def own_accelerate_state() -> Iterator[None]:
     """Let the first Accelerator made in the block begin without what earlier ones decided; afterwards that holds again.
 
-    An Accelerator made before the block works in it as long as the block makes none.
+    An Accelerator made before the block works in it as long as the block makes none. Products stay in float32, although
+    Accelerate, and the Trainer's arguments, switch tf32 on where they compile on CUDA.
     """
     kept = [dict(shared) for shared in _shared()]
     accelerate = sys.modules.get("accelerate")
@@ -54,6 +57,7 @@ def own_accelerate_state() -> Iterator[None]:
             is_first = False
             _exchange([])
         make(self, *arguments, **keywords)
+        torch.set_float32_matmul_precision("highest")  # where they compile on CUDA, both libraries switch tf32 on
 
     accelerate.Accelerator.__init__ = make_first
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import accelerate
 import pytest
+import torch
 from accelerate.state import AcceleratorState, GradientState, PartialState
 
 from grader.observing.accelerate_state import own_accelerate_state
@@ -36,3 +37,14 @@ def test_two_accelerators_in_one_check_share_their_state() -> None:
         accelerate.Accelerator(cpu=True, mixed_precision="bf16")
         assert accelerate.Accelerator(cpu=True).mixed_precision == "bf16"
     assert AcceleratorState._shared_state == {}
+
+
+def test_products_stay_in_float32_after_an_accelerator_that_compiles() -> None:
+    kept = torch.get_float32_matmul_precision()
+    try:
+        with own_accelerate_state():
+            torch.set_float32_matmul_precision("high")  # as the libraries do for CUDA
+            accelerate.Accelerator(cpu=True)
+            assert torch.get_float32_matmul_precision() == "highest"
+    finally:
+        torch.set_float32_matmul_precision(kept)

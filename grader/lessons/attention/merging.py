@@ -24,7 +24,7 @@ class MergeCase:
         queries: Queries of each head.
         widths: Keys of each tile, in order.
         spread: Standard deviation of a score.
-        drift: By how much the scores of a tile lie above those of the tile before.
+        drift: By how much the scores of a tile exceed those of the tile before.
         has_hidden: Whether every second query sees no key of the last tile, and a query misses some keys of others.
         seed: Seed of the draw.
     """

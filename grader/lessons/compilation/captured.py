@@ -91,7 +91,7 @@ def _recorded_backends(captured: Captured) -> Iterator[None]:
 
     for name in NAMED_BACKENDS:
         registry.lookup_backend(name)  # loads it
-    wrapper: Any = torch._TorchCompileInductorWrapper  # what a missing name stands for, too
+    wrapper: Any = torch._TorchCompileInductorWrapper  # a missing name means Inductor, too
     kept = {name: registry._COMPILER_FNS[name] for name in NAMED_BACKENDS}
     kept_call = wrapper.__call__
     record_inductor = captured.backend("inductor")

@@ -93,7 +93,7 @@ COMPILED: tuple[Misconception[Usage], ...] = (
     ),
     Misconception(
         "another_backend",
-        "You compile with {other_backend!r}. Hand `backend` on; what is left out stands for Inductor.",
+        "You compile with {other_backend!r}. Hand `backend` on; a missing name means Inductor.",
         shown_by=lambda usage: bool(usage.other_backend),
     ),
     Misconception(

@@ -61,7 +61,7 @@ TABLE = ReferenceTable(
     chain_traffic,
     Misconception(
         "fused_as_eager",
-        "You return the eager traffic for both. A fused kernel keeps what lies between two operations in registers.",
+        "You return the eager traffic for both. A fused kernel keeps intermediate results in registers.",
         {FUSED: '"fused": eager * element_bytes'},
     ),
     Misconception(

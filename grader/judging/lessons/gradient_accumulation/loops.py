@@ -94,15 +94,17 @@ def _judge_loops(observation: Observation, cases: tuple[UpdatesCase, ...]) -> Ve
         verdict = judge_updates(facts, tensors, reference)
         if verdict:
             is_gradient_right = judge_gradients(facts, tensors, reference) is None
-            return verdict if is_gradient_right else _name_slip(verdict, cases[index], facts, tensors)
+            return verdict if is_gradient_right else _name_misconception(verdict, cases[index], facts, tensors)
     return praise(references)
 
 
-def _name_slip(verdict: Verdict, case: UpdatesCase, facts: Mapping[str, Any], tensors: dict[str, Tensor]) -> Verdict:
-    """Name a slip that makes a loop right with another loss, or without what an earlier run left."""
+def _name_misconception(
+    verdict: Verdict, case: UpdatesCase, facts: Mapping[str, Any], tensors: dict[str, Tensor]
+) -> Verdict:
+    """Name the misconception if a loop is right with another loss, or without what an earlier run left."""
     fresh = tensors.get("gradient.0", torch.zeros(())) - (case.earlier_gradient or 0.0)
     swapped = replace(case, loss_function=lambda outputs, targets: case.loss_function(targets, outputs))
-    slips = (
+    known = (
         (
             "other_loss_function",
             "You call a loss of your own, F.mse_loss. Call the `loss_function` that your function receives.",
@@ -119,7 +121,7 @@ def _name_slip(verdict: Verdict, case: UpdatesCase, facts: Mapping[str, Any], te
             (facts, tensors | {"gradient.0": fresh}, _make_reference(case)),
         ),
     )
-    for code, look_at, (seen, held, reference) in slips:
+    for code, look_at, (seen, held, reference) in known:
         if not judge_gradients(seen, held, reference):
             return replace(verdict, code=code, look_at=look_at)
     return verdict
