@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from torch.utils.flop_counter import FlopCounterMode
-
 from grader.meters import forecast, measurement, saved_tensors
 from grader.observing.contract import fail
 from grader.ranks import run
@@ -58,7 +56,13 @@ def refuse_rank_runs(instead: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def refuse_flop_counter(instead: str) -> Iterator[None]:
-    """Fail the check when the block counts FLOPs with PyTorch's counter."""
+    """Fail the check when the block counts FLOPs with PyTorch's counter.
+
+    Args:
+        instead: What is asked for, for the message.
+    """
+    from torch.utils.flop_counter import FlopCounterMode  # no other lesson waits for this import
+
     with _refused(instead, (FlopCounterMode, "__enter__", "flops_counted", "FlopCounterMode")):
         yield
 

@@ -169,7 +169,7 @@ def run_demo(args: argparse.Namespace) -> int:
     print(
         f"A class of lesson 02, handed in at {args.directory}/submitted. Cells that no mark depends on are left out.\n"
     )
-    args.lesson = []
+    args.lesson, args.skip_demonstrations, args.all_cells = [], True, False
     args.unsafe = True  # the embedded class is the course's own: it is graded also where no sandbox can be built
     args.again, args.scheduler, args.gpu_slots = False, None, False
     return run_autograde(args)
