@@ -76,8 +76,8 @@ def executed_lesson(source: Path) -> NotebookNode:
     Raises:
         SystemExit: A cell raised, or a check wrote to stderr.
     """
-    figures = hashlib.sha256((ROOT / "grader" / "figures.py").read_bytes()).hexdigest()
-    kept = RUNS / f"{source.stem}.{content_hash(ROOT, source.stem)[:16]}.{figures[:8]}.ipynb"
+    shown = hashlib.sha256(source.read_bytes() + (ROOT / "grader" / "figures.py").read_bytes()).hexdigest()
+    kept = RUNS / f"{source.stem}.{content_hash(ROOT, source.stem)[:16]}.{shown[:8]}.ipynb"
     if not kept.exists():
         executed = execute(build_master(source)).notebook
         if found := disturbances(executed):

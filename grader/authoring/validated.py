@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import io
 import json
+import re
+import tokenize
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +36,41 @@ class Validated:
 
 
 def content_hash(root: Path, stem: str) -> str:
-    """Hash all that a lesson's points depend on: its source, its banks, and what it reaches of the package."""
+    """Hash all that a lesson's points depend on: its code cells, its banks, and what it reaches of the package.
+
+    Prose is left out, in the text cells of the source and in the comments and docstrings of the package.
+    """
     source = root / SOURCES / f"{stem}.py"
+    texts = {source: _code_cells(source)}
+    texts |= {path: path.read_text(encoding="utf-8") for path in bank_paths(root, stem)}
+    texts |= {path: _statements(path.read_text(encoding="utf-8")) for path in reached_files(root, source)}
     digest = hashlib.sha256()
-    for path in [source, *bank_paths(root, stem), *reached_files(root, source)]:
+    for path, text in texts.items():
         digest.update(f"{path.relative_to(root).as_posix()}\n".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+        digest.update(hashlib.sha256(text.encode()).digest())
     return digest.hexdigest()
+
+
+def _code_cells(source: Path) -> str:
+    """Return a source without its text cells; cell keys and the markers of solutions are comments, and stay."""
+    cells = re.split(r"^(?=# %%)", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return "".join(cell.rstrip() + "\n" for cell in cells if not cell.startswith("# %% [markdown]"))
+
+
+@cache
+def _statements(module: str) -> str:
+    """Return the lines of a module without comments, docstrings and empty lines; the same under every Python."""
+    lines = module.splitlines()
+    for token in tokenize.generate_tokens(io.StringIO(module).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1][:column]
+    for node in ast.walk(ast.parse(module)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            first, last = node.body[0].lineno - 1, node.body[0].end_lineno or node.body[0].lineno
+            if not lines[first][: node.body[0].col_offset].strip():
+                lines[first:last] = [""] * (last - first)
+    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def read_record(root: Path) -> dict[str, Validated]:

@@ -254,9 +254,28 @@ def test_a_lesson_stays_validated_until_something_that_it_reaches_changes(course
     validated = content_hash(course, toy.STEM)
     changing = []
     for name, text in files.items():
-        (course / "grader" / name).write_text(text + "# changed\n")
+        (course / "grader" / name).write_text(text + "\nCHANGED = True\n")
         if content_hash(course, toy.STEM) != validated:
             changing.append(name)
         (course / "grader" / name).write_text(text)
     unreached = ["registry.py", "lessons/b.py", "judging/lessons/b.py", "figures.py"]
     assert changing == [name for name in files if name not in unreached]
+
+
+def test_prose_leaves_a_validation_valid_and_code_does_not(course: Path) -> None:
+    source = course / "solutions" / f"{toy.STEM}.py"
+    text = source.read_text()
+    module = course / "grader" / "meters.py"
+    module.parent.mkdir(exist_ok=True)
+    module.write_text('"""Measure."""\n\nLIMIT = 3\n')
+    source.write_text(text := f"{text}\n# %%\nfrom grader import meters\n")
+    validated = content_hash(course, toy.STEM)
+    module.write_text('"""Measure exactly."""\n\nLIMIT = 3  # bytes\n')
+    source.write_text(f"{text}\n# %% [markdown]\n# Another sentence.\n")
+    assert content_hash(course, toy.STEM) == validated
+    module.write_text('"""Measure."""\n\nLIMIT = 4\n')
+    assert content_hash(course, toy.STEM) != validated
+    module.write_text('"""Measure."""\n\nLIMIT = 3\n')
+    source.write_text(text.replace("points=3", "points=2", 1))
+    assert text != source.read_text()
+    assert content_hash(course, toy.STEM) != validated

@@ -297,7 +297,7 @@ struct Loan {
     return made;
   }
 
-  // What a kernel has done to its arguments beside their values: other sizes, larger memory.
+  // What a kernel has done to its arguments in addition to their values: other sizes, larger memory.
   void settle() {
     for (auto& [key, pair] : storages) {
       auto& [own, host] = pair;
