@@ -41,7 +41,7 @@ def content_hash(root: Path, stem: str) -> str:
     Prose is left out, in the text cells of the source and in the comments and docstrings of the package.
     """
     source = root / SOURCES / f"{stem}.py"
-    texts = {source: _code_cells(source)}
+    texts = {source: _code_cells(source.read_text(encoding="utf-8"))}
     texts |= {path: path.read_text(encoding="utf-8") for path in bank_paths(root, stem)}
     texts |= {path: _statements(path.read_text(encoding="utf-8")) for path in reached_files(root, source)}
     digest = hashlib.sha256()
@@ -51,26 +51,33 @@ def content_hash(root: Path, stem: str) -> str:
     return digest.hexdigest()
 
 
-def _code_cells(source: Path) -> str:
+def _code_cells(source: str) -> str:
     """Return a source without its text cells; cell keys and the markers of solutions are comments, and stay."""
-    cells = re.split(r"^(?=# %%)", source.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    cells = re.split(r"^(?=# %%)", "\n".join(_without_docstrings(source)), flags=re.MULTILINE)
     return "".join(cell.rstrip() + "\n" for cell in cells if not cell.startswith("# %% [markdown]"))
 
 
 @cache
 def _statements(module: str) -> str:
     """Return the lines of a module without comments, docstrings and empty lines; the same under every Python."""
-    lines = module.splitlines()
-    for token in tokenize.generate_tokens(io.StringIO(module).readline):
+    lines = _without_docstrings(module)
+    for token in tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = lines[row - 1][:column]
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
+def _without_docstrings(module: str) -> list[str]:
+    """Return the lines of a module, those of its docstrings replaced by `pass`."""
+    lines = module.splitlines()
     for node in ast.walk(ast.parse(module)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
-            first, last = node.body[0].lineno - 1, node.body[0].end_lineno or node.body[0].lineno
-            if not lines[first][: node.body[0].col_offset].strip():
-                lines[first:last] = [""] * (last - first)
-    return "\n".join(line.rstrip() for line in lines if line.strip())
+            text = node.body[0]
+            indent, first, last = lines[text.lineno - 1][: text.col_offset], text.lineno - 1, text.end_lineno or 0
+            if not indent.strip():
+                lines[first:last] = [f"{indent}pass", *[""] * (last - first - 1)]
+    return lines
 
 
 def read_record(root: Path) -> dict[str, Validated]:

@@ -271,7 +271,8 @@ def test_prose_leaves_a_validation_valid_and_code_does_not(course: Path) -> None
     source.write_text(text := f"{text}\n# %%\nfrom grader import meters\n")
     validated = content_hash(course, toy.STEM)
     module.write_text('"""Measure exactly."""\n\nLIMIT = 3  # bytes\n')
-    source.write_text(f"{text}\n# %% [markdown]\n# Another sentence.\n")
+    reworded = text.replace("Return twice a number.", "Double a number.")
+    source.write_text(f"{reworded}\n# %% [markdown]\n# Another sentence.\n")
     assert content_hash(course, toy.STEM) == validated
     module.write_text('"""Measure."""\n\nLIMIT = 4\n')
     assert content_hash(course, toy.STEM) != validated
