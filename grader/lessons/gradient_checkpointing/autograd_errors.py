@@ -42,12 +42,12 @@ AUTOGRAD_ERRORS = (
     (
         "through the graph a second time",
         "graph_used_twice",
-        "You use one graph for two backward passes. Look at whether the block really runs again.",
+        "You use one graph for two backward passes. Look at whether the block runs again, and from a detached input.",
     ),
     (
         "have been used in the graph",
         "recomputed_from_another_tensor",
-        "You ask for the gradient of a tensor that the second run did not start from. Look at its input.",
+        "You ask for the gradient of a tensor that the second run did not use. Look for a copy of its input or block.",
     ),
     (
         "positional arguments but",

@@ -89,7 +89,7 @@ def budget_cases(seed: int) -> tuple[BudgetCase, ...]:
     return (
         _with_budget(dropout, _load(dropout, (1, 4), 5), _load(dropout, (1, 4, lightest), 5), 0.66),
         _with_budget(tokens, _load(tokens, (1, 2, 3), 5), _load(tokens, (1, 2, 3, 4), 5), 0.18),
-        _with_budget(wide, _load(wide, (0,), 1), _load(wide, (0, 1, 2), 3), 0.3),
+        _with_budget(wide, _load(wide, (0,), 1), _load(wide, (0, 1, 2), 3), 0.5),
         _with_budget(dropout, 0, _load(dropout, range(5), 5), 1.15),
     )
 

@@ -277,3 +277,13 @@ def checkpoint_by_hand(block, inputs):
     if not inputs.is_floating_point():
         return block(inputs)
     return CheckpointFunction.apply(block, inputs, *trainable(block))
+
+# %% edit="seeded_before_the_first_run" code="random_numbers_changed"
+# Source: a likely slip: a seed for both runs, so that they agree
+# +         torch.manual_seed(0)
+#           ctx.block, ctx.state = block, read_random_state()
+
+# %% edit="input_saved_in_half" code="rounded_to_fewer_bits"
+# Source: a likely idea: save still more
+# -         ctx.save_for_backward(inputs)
+# +         ctx.save_for_backward(inputs.bfloat16().to(inputs.dtype))

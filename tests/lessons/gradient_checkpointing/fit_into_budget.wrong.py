@@ -334,3 +334,8 @@ def fit_into_budget(blocks, inputs, budget_bytes):
         return states
 
     return run
+
+# %% edit="gradients_of_parameters_forgotten" code="parameters_forgotten"
+# Source: a likely slip: parameters are counted, their gradients are not
+# -     fixed_bytes = 2 * (sum(parameter.nbytes for parameter in blocks.parameters()) + states.nbytes)
+# +     fixed_bytes = sum(parameter.nbytes for parameter in blocks.parameters()) + 2 * states.nbytes

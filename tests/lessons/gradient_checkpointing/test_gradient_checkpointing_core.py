@@ -92,6 +92,8 @@ def no_parameter_gradient(parameters_seen: int) -> Change:
 
 FUNCTION_MISTAKES: dict[str, tuple[int, Change]] = {
     "other_output": (0, lambda facts, seen: seen.update(outputs=seen["outputs"].flip(0))),
+    "random_numbers_changed": (2, lambda facts, seen: seen.update(outputs=seen["outputs"].flip(0))),
+    "rounded_to_fewer_bits": (0, lambda facts, seen: seen.update(gradient=seen["gradient"].bfloat16().float())),
     "output_of_other_shape": (0, lambda facts, seen: seen.update(outputs=seen["outputs"][:1])),
     "output_scaled": (0, lambda facts, seen: seen.update(outputs=3 * seen["outputs"])),
     "run_in_eval_mode": (2, facts_change(is_training=[True, False])),

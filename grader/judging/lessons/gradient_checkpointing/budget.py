@@ -33,7 +33,7 @@ FORGOTTEN = {
     ),
     "parameters": (
         "parameters_forgotten",
-        "You leave out parameters and their gradients. They are part of the budget.",
+        "You leave out parameters, or their gradients. Both are part of the budget.",
     ),
     "block": (
         "block_at_work_forgotten",

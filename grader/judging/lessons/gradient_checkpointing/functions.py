@@ -20,6 +20,7 @@ from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
 EQUAL = "the gradients of the plain blocks"
+ROUNDED = 0.02  # relative: below it is what an input in bfloat16 or float16 changes
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def judge_checkpoint_gradients(observation: Observation, seed: int) -> Verdict:
 def _judge_setting(setting: Setting) -> Verdict | None:
     outputs = setting.tensors["outputs"]
     verdict = judge_modes(setting.facts) or judge_outputs(outputs, setting.reference.outputs)
+    if verdict and verdict.code == "other_output" and setting.case.dropout:  # without dropout the outputs were equal
+        verdict = OTHER_MASK.verdict(setting, verdict.expected, verdict.measured)
     verdict = verdict or RUNS.judge(setting)
     return verdict or _judge_gradients(setting) or LAST.judge(setting)
 
@@ -115,7 +118,7 @@ def _judge_gradients(setting: Setting) -> Verdict | None:
         return NOT_HANDED_OVER.verdict(setting, missing.expected, missing.measured)
     if missing or setting.comparison.is_equal:
         return missing
-    measured = f"gradients that differ from them by {setting.comparison.relative_error:.0%}"
+    measured = f"gradients that differ from them by {setting.comparison.relative_error:.2g} of their size"
     otherwise = "Look at what torch.autograd.grad is asked for, and in which order backward returns it."
     return GRADIENTS.explain(setting, expected=EQUAL, measured=measured, otherwise=otherwise)
 
@@ -213,6 +216,11 @@ NOT_HANDED_OVER: Misconception[Setting] = Misconception(
     "You do not hand the parameters to apply, so autograd does not see them. Look at its arguments.",
     shown_by=lambda seen: bool(seen.facts["missing"]) and not seen.facts["parameters_seen"],
 )
+OTHER_MASK: Misconception[Setting] = Misconception(
+    "random_numbers_changed",
+    "You draw or seed random numbers before the first run, so its dropout masks change. Only read the state there.",
+    shown_by=lambda seen: bool(seen.case.dropout),
+)
 GRADIENTS: Table[Setting] = Table(
     Misconception(
         "gradient_not_finite",
@@ -224,6 +232,11 @@ GRADIENTS: Table[Setting] = Table(
         "random_state_not_replayed",
         "You run the block again from another random state, so dropout draws another mask. Use the state of forward.",
         shown_by=lambda seen: bool(seen.case.dropout),
+    ),
+    Misconception(
+        "rounded_to_fewer_bits",
+        "You round a tensor to fewer bits on its way to the second run. Save the input in its own dtype.",
+        shown_by=lambda seen: seen.comparison.relative_error < ROUNDED,
     ),
     Misconception(
         "output_gradient_ignored",
