@@ -84,12 +84,12 @@ def budget_cases(seed: int) -> tuple[BudgetCase, ...]:
     dropout = BudgetCase((heavy[0], small[0], *heavy[1:], small[1], last), 32, batch, 0, seed, dropout=0.1)
     middle = (draw.randrange(198, 205), draw.randrange(178, 185), draw.randrange(156, 163))
     tokens = BudgetCase((*middle, draw.randrange(348, 357), last), 128, batch, 0, seed + 1, is_token_model=True)
-    wide = BudgetCase((small[2], 1536 + small[3], small[3], 1088), 256, 1024, 0, seed + 2)
+    wide = BudgetCase((small[2], 1536 + small[3], small[3], 1088), 256, 768, 0, seed + 2)
     lightest = min((0, 2, 3), key=lambda index: dropout.kept_bytes[index])
     return (
         _with_budget(dropout, _load(dropout, (1, 4), 5), _load(dropout, (1, 4, lightest), 5), 0.66),
         _with_budget(tokens, _load(tokens, (1, 2, 3), 5), _load(tokens, (1, 2, 3, 4), 5), 0.18),
-        _with_budget(wide, _load(wide, (0,), 1), _load(wide, (0, 1, 2), 3), 0.5),
+        _with_budget(wide, _load(wide, (0,), 1), _load(wide, (0, 1, 2), 3), 0.22),
         _with_budget(dropout, 0, _load(dropout, range(5), 5), 1.15),
     )
 

@@ -240,18 +240,18 @@ def fit_into_budget(blocks, inputs, budget_bytes):
 
 
 # %% answer="parameters_forgotten" code="parameters_forgotten"
-# Source: a likely slip: activations alone are counted
-# Parameters and their gradients are left out.
+# Source: a fresh reader's slip: parameters are counted, their gradients are not
 def fit_into_budget(blocks, inputs, budget_bytes):
     needed, states = [], inputs
     for block in blocks:
         needed.append(measure_saved_tensors(lambda block=block, states=states: block(states)).total_bytes)
         states = block(states).detach()
-    fixed_bytes = 2 * states.nbytes
+    fixed_bytes = sum(parameter.nbytes for parameter in blocks.parameters()) + 2 * states.nbytes
 
     def peak(chosen):
         kept = [states.nbytes if index in chosen else size for index, size in enumerate(needed)]
-        return fixed_bytes + max(sum(kept[:index]) + 1.5 * size for index, size in enumerate(needed))
+        inside = [size - states.nbytes for size in needed]
+        return fixed_bytes + max(sum(kept[:index]) + 1.5 * size for index, size in enumerate(inside))
 
     for count in range(len(needed)):
         chosen = min(combinations(range(len(needed)), count), key=peak)
@@ -334,8 +334,3 @@ def fit_into_budget(blocks, inputs, budget_bytes):
         return states
 
     return run
-
-# %% edit="gradients_of_parameters_forgotten" code="parameters_forgotten"
-# Source: a likely slip: parameters are counted, their gradients are not
-# -     fixed_bytes = 2 * (sum(parameter.nbytes for parameter in blocks.parameters()) + states.nbytes)
-# +     fixed_bytes = sum(parameter.nbytes for parameter in blocks.parameters()) + 2 * states.nbytes
