@@ -68,17 +68,23 @@ def validate(root: Path, lessons: Sequence[str], exercises: Sequence[str] = (), 
     if exercises:
         reports = _validate_exercises(banked, exercises, processes)
     else:
-        reports = [validate_lesson(lesson, banks, processes=processes) for lesson, banks in banked]
+        reports = [_validate_and_record(root, lesson, banks, processes) for lesson, banks in banked]
     problems = [problem for report in reports for problem in report.problems]
     print_problems(problems)
     answers = sum(len(report.results) for report in reports)
     seconds = time.monotonic() - start_seconds
     counts = (count(len(reports), "lesson"), count(answers, "answer"), count(len(problems), "problem"))
     print(f"validate: {', '.join(counts)}, {seconds:.0f} s")
-    sound = [] if exercises else [report for report in reports if not report.problems]
-    if sound:
-        write_record(root, {r.stem: Validated(content_hash(root, r.stem), r.one_per_code()) for r in sound})
     return int(bool(problems))
+
+
+def _validate_and_record(root: Path, lesson: Lesson, banks: Sequence[Bank], processes: int) -> LessonReport:
+    """Validate one lesson, and record it at once as it was when its validation began."""
+    content = content_hash(root, lesson.stem)
+    report = validate_lesson(lesson, banks, processes=processes)
+    if not report.problems:
+        write_record(root, {lesson.stem: Validated(content, report.one_per_code())})
+    return report
 
 
 def _read(root: Path, sources: Sequence[Path]) -> list[BankedLesson]:

@@ -165,3 +165,29 @@ def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> 
         if good == growth_interval:
             scale, good = scale * 2, 0
         return scale
+
+
+# %% answer="floor_at_start" code="never_below_start"
+# Source: a fresh reader's guess: a scale falls back to where it began, and no further
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    scale, good_updates = start_scale, 0
+    for is_inf in found_inf:
+        good_updates = 0 if is_inf else good_updates + 1
+        if is_inf:
+            scale = max(scale / 2, start_scale)
+        elif good_updates % growth_interval == 0:
+            scale *= 2
+    return scale
+
+
+# %% answer="directions_swapped" code="directions_swapped"
+# Source: a fresh reader's slip: an inf is answered with a larger scale
+def predict_scale(start_scale: float, growth_interval: int, found_inf: list) -> float:
+    scale, good_updates = start_scale, 0
+    for is_inf in found_inf:
+        good_updates = 0 if is_inf else good_updates + 1
+        if is_inf:
+            scale *= 2
+        elif good_updates % growth_interval == 0:
+            scale /= 2
+    return scale

@@ -347,6 +347,16 @@ TABLE = ReferenceTable(
         {CLIPPED: CLIPPED.replace("max_norm", "1.0")},
     ),
     Misconception(
+        "largest_number_clipped",
+        "You measure and clip the largest number of the gradient. Clip its norm: leave norm_type at 2.",
+        {CLIPPED: CLIPPED.replace("max_norm)", 'max_norm, norm_type=float("inf"))')},
+    ),
+    Misconception(
+        "cleared_before_the_step",
+        "You clear the gradients between backward and the step. Clear them before each group.",
+        {STEPPED: f"optimizer.zero_grad(); {STEPPED}"},
+    ),
+    Misconception(
         "infinity_kept",
         "You leave the gradients of a skipped group in .grad, so every later group has inf or NaN. Clear them before "
         "each group.",

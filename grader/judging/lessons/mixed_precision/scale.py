@@ -175,6 +175,32 @@ TABLE = ReferenceTable(
         "never_above_start",
         "You never let the scale exceed `start_scale`. It has no upper limit.",
         {GROWTH: "scale, good_updates = min(scale * 2, start_scale), 0"},
+        variants=[{"return scale": "return min(scale, start_scale)"}],
+    ),
+    Misconception(
+        "never_below_start",
+        "You never let the scale fall below `start_scale`. An inf halves it, wherever it is.",
+        {BACK_OFF: "scale, good_updates = max(scale / 2, start_scale), 0"},
+        variants=[{"return scale": "return max(scale, start_scale)"}],
+    ),
+    Misconception(
+        "directions_swapped",
+        "You double the scale at an inf, or halve it after good updates. A scale that overflows has to fall.",
+        {BACK_OFF: "scale, good_updates = scale * 2, 0", GROWTH: "scale, good_updates = scale / 2, 0"},
+        variants=[{BACK_OFF: "scale, good_updates = scale * 2, 0"}, {GROWTH: "scale, good_updates = scale / 2, 0"}],
+    ),
+    Misconception(
+        "row_of_infinities_counted_once",
+        "You halve the scale once for several infs in a row. Each of them halves it.",
+        {
+            BACK_OFF: "scale, good_updates = (scale / 2, -1) if good_updates >= 0 else (scale, -1)",
+            "good_updates += 1": "good_updates = max(good_updates, 0) + 1",
+        },
+    ),
+    Misconception(
+        "grows_by_the_start",
+        "You add `start_scale` at a growth. The scale doubles.",
+        {GROWTH: "scale, good_updates = scale + start_scale, 0"},
     ),
     Misconception(
         "default_start_scale",

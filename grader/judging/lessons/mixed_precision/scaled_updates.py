@@ -309,6 +309,7 @@ RULES = ReferenceTable(
         "never_falls",
         "You never lower the scale. Halve it where you skip an update.",
         {BACK_OFF: "pass"},
+        variants=[{BACK_OFF: "return"}],
     ),
     Misconception(
         "count_not_reset",
