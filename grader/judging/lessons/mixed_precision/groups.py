@@ -352,11 +352,6 @@ TABLE = ReferenceTable(
         {CLIPPED: CLIPPED.replace("max_norm)", 'max_norm, norm_type=float("inf"))')},
     ),
     Misconception(
-        "cleared_before_the_step",
-        "You clear the gradients between backward and the step. Clear them before each group.",
-        {STEPPED: f"optimizer.zero_grad(); {STEPPED}"},
-    ),
-    Misconception(
         "infinity_kept",
         "You leave the gradients of a skipped group in .grad, so every later group has inf or NaN. Clear them before "
         "each group.",
