@@ -1,15 +1,16 @@
 # %% [markdown]
 # # 9. Learning-rate schedules
 #
-# You compute the learning rate of any update, step a schedule once per update, and resume a run that may grow.
+# You compute the learning rate of any update, step a schedule once per update, and resume a run that can still be
+# extended.
 #
 # 60 min (estimated) · CPU is enough · after lesson 08
 
 # %% [markdown]
 # **You will be able to**
-# - predict the learning rate at any update of six schedules;
-# - put clipping and the schedule in the right place of a loop that accumulates gradients;
-# - write a schedule that resumes from a count of updates and can be extended;
+# - predict the learning rate of six schedules at any update;
+# - put clipping and the schedule in the right place in a loop that accumulates gradients;
+# - write a schedule that resumes from a number of updates and can be extended;
 # - get the same learning rates, and the same weights, from Accelerate and the Trainer.
 
 # %% tags=["given"]
@@ -28,17 +29,17 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Lesson 08: which optimizer state does 8-bit Adam leave in 32 bits?</summary>
-# That of tensors with fewer than 4,096 numbers, and, if you ask for it, that of embeddings.
+# <details><summary>Lesson 08: which optimizer state does 8-bit Adam keep in 32 bits?</summary>
+# The state of tensors with fewer than 4,096 numbers and, if you ask for it, that of embeddings.
 # </details>
-# <details><summary>Lesson 02: what is the loss of a micro-batch divided by, when the last group is short?</summary>
-# The number of micro-batches in its own group.
+# <details><summary>Lesson 02: by what do you divide the loss of a micro-batch when the last group is short?</summary>
+# By the number of micro-batches in its own group.
 # </details>
 
 # %% [markdown]
-# **The problem.** A run makes 60 updates with a cosine schedule: the learning rate falls from 0.1 to 0. To save
-# memory, you split each batch into 4 micro-batches, and the call `scheduler.step()` stays where it was, after
-# `loss.backward()`. No error, no warning. What does the learning rate do?
+# **The problem.** A run makes 60 updates with a cosine schedule, so its learning rate falls from 0.1 to 0. To save
+# memory, you split each batch into 4 micro-batches, but leave the call `scheduler.step()` where it was, right after
+# `loss.backward()`. There is no error and no warning. What does the learning rate do?
 
 # %%
 optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=0.1)
@@ -51,11 +52,12 @@ for update in range(60):
         scheduler.step()
 
 # %% [markdown]
-# The rate reaches 0 at update 15, a quarter of the way, and then *climbs back* to the peak, because PyTorch's cosine
-# is periodic. The loss falls, stalls and rises again, and nobody thinks of the schedule.
+# The rate reaches 0 at update 15, a quarter of the way, and then *climbs back* to the peak, because PyTorch's cosine is
+# periodic. The loss falls, stalls and rises again, and nobody suspects the schedule.
 #
-# A schedule is a function of **updates**. It knows nothing of micro-batches, rows or epochs unless you tell it. So
-# count first: `updates = micro_batches // k` for each epoch when the groups are full, one more with a short last one.
+# A schedule is a function of **updates**. It knows nothing about micro-batches, rows or epochs unless you account for
+# them. So count first: an epoch has `updates = micro_batches // k` if all groups are full, and one more if the last
+# group is short.
 
 # %% [markdown]
 # ## Predict: the rate at any update
@@ -76,13 +78,13 @@ for update in range(60):
 # | `"inverse_square_root"` | is proportional to one over the square root of the update's number, without a jump |
 # | `"wsd"` | stays at the peak until the last fifth of *all* updates, in which it falls as `"linear"` does |
 #
-# The last update is number `updates - 1`, so the value at update `updates` is the one that would follow. WSD stands
-# for warm-up, stable, decay.
+# The last update of the run is number `updates - 1`, so the value at update `updates` is the one that would come next.
+# WSD is short for warm-up, stable, decay.
 
 # %% [markdown]
 # **Exercise.** Turn the six descriptions into a function.
 #
-# *Contract*
+# *Contract.*
 # - Return the learning rate of update `update`, from 0 to `updates - 1`, as a number.
 # - `updates` is a multiple of 5, and `updates - warm_up` a multiple of 3; `warm_up` is at least 1.
 #
@@ -141,13 +143,13 @@ check_learning_rates(learning_rate_at)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what share of the updates after the warm-up has been made? Four of the six need nothing else.<br>
+# First: what fraction of the updates after the warm-up has been made? Four of the six schedules need nothing else.<br>
 # Then: for the inverse square root, which constant makes the rate equal to the peak at update `warm_up`?
 # </details>
 
 # %% [markdown]
-# **Investigate.** Does your function agree with the library that you will use? `transformers.get_scheduler` holds
-# three of the six under the same convention. The cell prints the largest difference over 60 updates.
+# **Investigate.** Does your function agree with the library that you will use? `transformers.get_scheduler` offers
+# three of the six schedules under the same convention. The cell prints the largest difference over 60 updates.
 
 
 # %%
@@ -168,24 +170,25 @@ look(compare_with_transformers)
 # %% [markdown]
 # Two properties are worth remembering.
 #
-# - **Inverse square root** halves from update `w` to update `4w`, wherever you are: it needs no end. Linear and cosine
-#   need `updates` before they start, and are wrong if the run stops early or goes on.
+# - **Inverse square root** halves the rate between update `w` and update `4w`, wherever you are, so it needs no end.
+#   Linear and cosine need `updates` before they start, and are wrong if the run stops early or goes on.
 # - **WSD** needs no end either, until you decide to decay.
 
 # %% [markdown]
 # <details><summary>An essay describes the inverse square root as "set to 0 at the beginning of training and then
 # increased by a fixed factor each epoch until reaching a maximum value, after which it remains constant", and
 # exponential decay in nearly the same words. What is wrong?</summary>
-# It describes a warm-up twice, and no decay. An inverse square root falls after its peak, and an exponential decay
-# falls from the start. Both go by updates, and a linear warm-up adds an amount; it does not multiply.
+# The essay describes a warm-up twice and never a decay. An inverse square root falls after its peak, and an exponential
+# decay falls from the start. Both are counted in updates, not epochs, and a linear warm-up adds a fixed amount instead
+# of multiplying by a fixed factor.
 # </details>
 
 # %% [markdown]
 # ## Complete: one group, one clip, one step
 #
-# **Clipping** scales a gradient down to a norm if it is longer. With accumulation there are two places where the call
-# would run. The cell compares them for one group of 4 micro-batches, the first of which holds outliers: the length of
-# the gradient that results, and its cosine with the gradient of the whole group.
+# **Clipping** scales a gradient down to a given norm if its own norm is larger. With accumulation, the call could run
+# in two places. The cell compares them for one group of 4 micro-batches, the first of which contains outliers. It
+# prints the norm of the resulting gradient, and its cosine similarity with the unclipped gradient of the whole group.
 
 # %%
 from grader import make_chain
@@ -208,18 +211,18 @@ for place in ("never", "after the group", "after each micro-batch"):
     print(f"clipped {place:<24} norm {gradient.norm().item():.3f}   cosine {cosine:.3f}")
 
 # %% [markdown]
-# Clipping the group changes the length and keeps the direction. Clipping after each micro-batch scales down what has
-# been accumulated so far, again and again, so the last micro-batches count most: the update has another direction.
+# Clipping the group changes the length of the gradient and keeps its direction. Clipping after each micro-batch scales
+# down what has been accumulated so far, again and again, so the last micro-batches count most and the update points in
+# another direction.
 #
-# **Exercise.** Complete the loop. What is missing is the body of a group.
+# **Exercise.** Complete the loop by writing what happens in one group.
 #
-# *Contract*
-# - Each group, the short last one included, makes one update with the gradient of its mean loss, clipped to
-#   `max_norm`.
-# - The schedule steps once for each update, after it.
+# *Contract.*
+# - Each group, the short last one included, makes one update with the gradient of its mean loss, clipped to `max_norm`.
+# - The schedule steps once per update, after it.
 # - Return the norm of each update's gradient *before* clipping, as a list of numbers.
 #
-# The check compares rates, norms and weights, on other groups too.
+# The check compares rates, norms and weights, also on other groups.
 
 # %% tags=["given"]
 from grader import check_scheduled_updates
@@ -274,20 +277,20 @@ check_scheduled_updates(train_scheduled)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: which of the calls belong to a micro-batch, and which to the group?<br>
-# Then: `clip_grad_norm_` returns a norm. Is it the one before or after?
+# Then: `clip_grad_norm_` returns a norm. Is it the norm before clipping or after?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why are the norms worth logging?</summary>
-# The norm before clipping shows whether clipping is rare (a guard against outliers) or constant (the learning rate
-# then no longer means what it says, because every update has the same length).
+# The norm before clipping shows whether clipping is rare (a guard against outliers) or constant (the learning rate then
+# no longer means what it says, because every update uses a gradient of the same length).
 # </details>
 
 # %% [markdown]
 # ## Write: a schedule that resumes and can grow
 #
-# How long should a run be? With cosine you must say before it starts. To compare three lengths, you train three
-# times. With WSD, one long stable phase serves all: each length branches off with a short decay of its own.
+# How long should a run be? With cosine, you must decide before it starts, so to compare three lengths you train three
+# times. With WSD, one long stable phase serves all three: each length branches off with a short decay of its own.
 
 # %%
 lengths = (1_000, 2_000, 4_000)
@@ -297,19 +300,20 @@ print(f"three lengths with cosine: {cosine_updates:,} updates")
 print(f"three lengths with WSD, a decay of 20 % each: {wsd_updates:,} updates")
 
 # %% [markdown]
-# A schedule that can be extended must also survive a restart. The optimizer comes back from a checkpoint, in which
-# `lr` is the rate **of the moment**, already scaled. Scaling it again makes the rate shrink with every restart.
-# PyTorch's schedulers therefore keep the peak of each group as `initial_lr`.
+# A schedule that can be extended must also survive a restart. The optimizer is restored from a checkpoint, in which
+# `lr` is the rate **at the moment of saving**, already scaled by the schedule. Scaling it again makes the rate shrink
+# with every restart. PyTorch's schedulers therefore keep the peak of each group as `initial_lr`.
 
 # %% [markdown]
-# **Exercise.** Write WSD so that it starts at any update.
+# **Exercise.** Write WSD so that it can start at any update.
 #
-# *Contract*
-# - Update `u` has the rate of its group's peak times a factor: `u / warm_up` in the warm-up, 1 for the next `stable`
-#   updates; the next `decay` updates fall by equal amounts from 1, to 0 after the last of them; then it stays 0.
+# *Contract.*
+# - The rate of update `u` is its group's peak times a factor: `u / warm_up` in the warm-up, 1 for the next `stable`
+#   updates; over the next `decay` updates the factor falls by equal amounts from 1, to 0 after the last of them; then
+#   it stays 0.
 # - `done` updates were made before. If `done > 0`, each group's `lr` is as it was at the interruption and its
 #   `initial_lr` is its peak.
-# - Return an object with `step()`, called after each update. Rates are right as soon as it exists.
+# - Return an object with `step()`, which is called after each update. The rates must be right as soon as it exists.
 
 # %% tags=["given"]
 from grader import check_wsd_histories
@@ -366,7 +370,7 @@ check_wsd_histories(make_wsd)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: which number does a scheduler of PyTorch count, and what does it do in its constructor?<br>
+# First: which number does a PyTorch scheduler count, and what does it do in its constructor?<br>
 # Then: read the documentation of `last_epoch`. It is the update *before* the one that comes next.
 # </details>
 
@@ -382,10 +386,10 @@ check_wsd_histories(make_wsd)
 # | default schedule | none | none | linear, to 0 |
 
 # %% [markdown]
-# Mind two traps. `warmup_steps=1.0` is a count of one update, not a share of 100 %. And on several processes a
-# prepared scheduler makes **one step per process** at each update: every process sees a part of the batches, and
-# Accelerate assumes that you counted the batches of all of them. The cell makes 6 updates with a linear schedule of
-# length 6, on one process and on two.
+# Two traps. `warmup_steps=1.0` is a count of one update, not 100 % of the run. And on several processes, a prepared
+# scheduler makes **one step per process** at each update: every process sees a part of the batches, and Accelerate
+# assumes that you counted the batches of all of them. The cell makes 6 updates with a linear schedule of length 6, on
+# one process and on two.
 
 # %%
 from grader import run_ranks
@@ -409,11 +413,12 @@ for world_size in (1, 2):
     print(f"{world_size} processes: rates {run_ranks(rates_on_a_rank, world_size).returned[0]}")
 
 # %% [markdown]
-# On two processes the rate is 0 after half of the run. Give the schedule `updates * accelerator.num_processes` as its
-# length, and the warm-up likewise, or do not prepare it and step it when `accelerator.sync_gradients` is true.
+# On two processes the rate is 0 after half of the run. There are two remedies: pass
+# `updates * accelerator.num_processes` as the schedule's length, and scale the warm-up likewise; or do not prepare the
+# scheduler, and step it when `accelerator.sync_gradients` is true.
 #
-# Next, 36 sentence pairs in 18 micro-batches, 3 for each of 6 updates. The Trainer divides the model's loss itself
-# (lesson 02), so that the forms can be equal. First the raw loop.
+# The next run has 36 sentence pairs in 18 micro-batches, 3 for each of 6 updates. `accepts_loss_kwargs = False` makes
+# the Trainer divide the model's loss itself (lesson 02), so that the forms can be equal. First comes the raw loop.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -455,14 +460,14 @@ reference, start = make_model(), make_model()
 print("rates:", [round(rate, 4) for rate in train_raw(reference, pairs, 2, 3, 0.1, 0.25, 0.5)])
 
 # %% [markdown]
-# **Exercise.** Train one model with Accelerate and one with the Trainer, each equal to `train_raw`.
+# **Exercise.** Train one model with Accelerate and one with the Trainer, so that each equals `train_raw`.
 #
-# *Contract*
-# - One epoch in order, micro-batches of `rows`, `k` of them for an update; every group is full.
-# - SGD; a cosine schedule with its peak at `learning_rate`; `warm_up` is a share of the updates, rounded up; gradients
-#   clipped to `max_norm`.
-# - With Accelerate: a loop inside `accelerator.accumulate`. With the Trainer: `Trainer.train`; `same_run` holds the
-#   other arguments. Nothing is returned.
+# *Contract.*
+# - Run one epoch in order, with micro-batches of `rows` rows and `k` of them per update; every group is full.
+# - Use SGD and a cosine schedule with its peak at `learning_rate`; `warm_up` is a fraction of the updates, rounded up;
+#   gradients are clipped to `max_norm`.
+# - With Accelerate, write a loop inside `accelerator.accumulate`. With the Trainer, call `Trainer.train`; `same_run`
+#   holds the other arguments. Return nothing.
 #
 # The checks compare the rate of every update, and the weights at the end, in two settings.
 
@@ -548,14 +553,14 @@ check_schedule_trainer(schedule_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: print the rate before each update. Does it move when no update is made?<br>
+# First: print the rate before each update. Does it change when no update is made?<br>
 # Then: of Accelerate's objects, which one has to know that an update was skipped? Of the Trainer's arguments, which
 # ones replace a value that `same_run` already holds?
 # </details>
 
 # %% [markdown]
-# **The price.** A schedule holds no tensors, and clipping holds one norm per parameter. What do they cost in time and
-# memory next to an update of AdamW? The two updates are measured in turn.
+# **The price.** A schedule holds no tensors, and clipping holds one norm per parameter tensor. What do they cost in
+# time and memory, compared with an update of AdamW? The two updates are timed alternately.
 
 # %%
 from grader import format_bytes, measure_peak_memory, measure_step_time
@@ -584,33 +589,36 @@ for name, update in {"plain": plain, "clipped, scheduled": clipped}.items():
 print(measure_step_time(plain["step"], clipped["step"], run_count=5, warm_up_count=1))
 
 # %% [markdown]
-# - **Use it when** a run is longer than a few hundred updates: warm-up for Adam and large batches, a decay at the end.
+# - **Use it when** a run is longer than a few hundred updates: a warm-up for Adam and for large batches, a decay at the
+#   end.
 # - **Do not** choose a schedule with a fixed end when you do not know the end: take WSD or the inverse square root.
-# - **Combine with** accumulation (count updates), clipping (once per update) and resume (save the count, lesson 24).
+# - **Combine with** accumulation (count updates), clipping (once per update) and resuming (save the count, lesson 24).
 
 # %% [markdown]
-# Two names that belong here. **Linear scaling**: k times the batch, k times the learning rate, with a warm-up; for
-# Adam the square root of k is the common choice. **muP** (maximal update parametrization) scales initial weights and
-# the learning rate of each matrix with its width, so that a rate tuned on a narrow model holds for a wide one.
+# Two related terms. **Linear scaling** multiplies the learning rate by k when the batch grows by k, with a warm-up; for
+# Adam, the square root of k is the common choice. **muP** (maximal update parametrization) scales the initial weights
+# and the learning rate of each matrix with its width, so that a rate tuned on a narrow model also holds for a wide one.
 
 # %% [markdown] tags=["further"]
 # ## Further: how large a batch is worth it?
 #
-# A gradient is a mean over rows: signal plus noise. Let `G` be the gradient over all data and `S` the sum of the
-# variances of *one row's* gradient, over all its numbers. For a batch of `B` rows the expected squared length is
+# A gradient is a mean over rows: signal plus noise. Let `G` be the gradient over all data, and `S` the sum, over all
+# its numbers, of the variance of *one row's* gradient. For a batch of `B` rows, the expected squared length of the
+# gradient `g_B` is
 #
 # `E |g_B|² = |G|² + S / B`
 #
-# The **gradient noise scale** is `S / |G|²`, in rows. A batch much smaller than it is mostly noise, so doubling it
-# nearly halves the number of updates. A batch much larger buys nothing. It is the *critical batch size*.
+# The **gradient noise scale** is `S / |G|²`, in rows. The gradient of a much smaller batch is mostly noise, so doubling
+# the batch nearly halves the number of updates. With a much larger batch, doubling it buys nothing. The noise scale is
+# therefore also called the *critical batch size*.
 
 # %% [markdown]
-# You have the gradients of `m` micro-batches anyway. Their mean is the gradient of a batch `m` times as large: two
-# equations, two unknowns.
+# You have the gradients of `m` micro-batches anyway, and their mean is the gradient of a batch `m` times as large. That
+# gives two equations for the two unknowns.
 #
 # **Exercise.** Estimate the noise scale from the gradients of micro-batches.
 #
-# *Contract*
+# *Contract.*
 # - `gradients` has the shape [micro-batches, numbers]; each row of it is the mean gradient over `rows` rows.
 # - Use `|g|²` averaged over the micro-batches, and `|g|²` of their mean, to solve for both unknowns.
 # - Return the noise scale in rows, as a number.
@@ -670,7 +678,7 @@ check_noise_scale(gradient_noise_scale)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write the equation once for `rows` and once for all rows, and subtract.<br>
+# First: write the equation once for `rows` rows and once for all rows, then subtract.<br>
 # Then: why is the squared length of the mean gradient still too large for `|G|²`?
 # </details>
 
@@ -678,13 +686,14 @@ check_noise_scale(gradient_noise_scale)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>What does a schedule count?</summary>
-# Updates: not micro-batches, rows or epochs. With Accelerate, a prepared scheduler steps once per update and process.
+# Updates: not micro-batches, rows or epochs. A scheduler that Accelerate has prepared steps once per update and
+# process.
 # </details>
 # <details><summary>Where does clipping belong when gradients are accumulated?</summary>
 # After the last backward pass of a group and before the update, once.
 # </details>
 # <details><summary>Why does a resumed schedule need `initial_lr`?</summary>
-# The `lr` in a checkpoint is already scaled. Taking it for the peak scales it twice.
+# The `lr` in a checkpoint is already scaled. Taking it for the peak would scale it twice.
 # </details>
 #
 # **Takeaway: count updates; a schedule is a function of nothing else.**

@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict the FLOPs of a training step from its shapes, and say where `6 · parameters · tokens` is wrong;
 # - forecast the time of a kernel from its FLOPs, its bytes and a device's two rates;
-# - diagnose a trace: bound by computing, by memory, by launches or by data.
+# - diagnose from a trace whether a run is bound by compute, memory, launches or data.
 
 # %% tags=["given"]
 import time
@@ -34,10 +34,10 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # </details>
 
 # %% [markdown]
-# **The problem.** Part II measured memory. Time is the other axis, and it has a scale of its own: the rate at which a
-# device could compute. BERT-large was trained on a V100 with sequences of 512 tokens (the published run that this
-# course follows): 8.86 samples per second in fp32, and 18.64 with fp16. The datasheet promises 15.7 TFLOP/s in fp32
-# and 125 TFLOP/s in fp16. One sample takes about 1.0 TFLOP, as you can soon work out.
+# **The problem.** Part II measured memory. Time is the other axis, and it comes with a natural yardstick: the rate at
+# which the device could compute. BERT-large was trained on a V100 with sequences of 512 tokens (the published run that
+# this course follows), at 8.86 samples per second in fp32 and 18.64 with fp16. The datasheet promises 15.7 TFLOP/s in
+# fp32 and 125 TFLOP/s in fp16. One sample takes about 1.0 TFLOP, as you will soon be able to work out.
 
 # %%
 sample_flops = 3 * 512 * 24 * (24 * 1024**2 + 4 * 512 * 1024)  # 24 layers, width 1024
@@ -46,9 +46,9 @@ for name, samples_per_second, peak in (("fp32", 8.86, 15.7e12), ("fp16", 18.64, 
     print(f"{name}: {rate / 1e12:>5.1f} TFLOP/s, {rate / peak:.0%} of the peak")
 
 # %% [markdown]
-# The peak rose eightfold, the speed doubled, and the share of the peak that the run uses fell from 57 % to 15 %. That
-# share is the **model FLOPs utilization** (MFU). What does the device do for the rest of the time? There are four
-# answers, and each has its own remedy:
+# The peak rate rose eightfold, but the speed only doubled, so the share of the peak that the run uses fell from 57 % to
+# 15 %. That share is the **model FLOPs utilization** (MFU). What does the device do for the rest of the time? There are
+# four answers, each with its own remedy:
 #
 # | bound by | the device | remedy |
 # |---|---|---|
@@ -60,24 +60,25 @@ for name, samples_per_second, peak in (("fp32", 8.86, 15.7e12), ("fp16", 18.64, 
 # %% [markdown]
 # ## Predict: the FLOPs of a step
 #
-# A product of an [m, k] and a [k, n] matrix takes `2·m·k·n` FLOPs, a multiplication and an addition for each term. In
-# a transformer such *contractions* are nearly all FLOPs. Normalisations and softmax take a few per number,
-# element-wise operations one or ten. They matter for time, as you will see, and not for this count.
+# The product of an [m, k] and a [k, n] matrix takes `2·m·k·n` FLOPs: one multiplication and one addition per term. In a
+# transformer, such *contractions* account for nearly all FLOPs. Normalisations and softmax take a few FLOPs per number,
+# and element-wise operations between one and ten. They matter for time, as you will see, but not for this count.
 #
-# For `C = A·B`, backward computes two products of the same size: `dC·Bᵀ` for the gradient of A, and `Aᵀ·dC` for that
-# of B. It needs both whenever both factors depend on something that is trained.
+# For `C = A·B`, the backward pass computes two products of the same size: `dC·Bᵀ` for the gradient of A, and `Aᵀ·dC`
+# for that of B. It needs both whenever both factors depend on something that is trained.
 
 # %% [markdown]
-# **Exercise.** Predict the FLOPs of a training step of `make_transformer`: blocks with one projection to queries, keys
-# and values, attention, an output projection and a feed-forward network of 4 times the width; then a head.
+# **Exercise.** Predict the FLOPs of a training step of `make_transformer`. Each block has one projection to queries,
+# keys and values, then attention, an output projection and a feed-forward network of 4 times the width. A head follows
+# the last block.
 #
-# *Contract*
-# - Count the contractions of forward and backward, without the optimizer. Attention computes all scores of a sequence,
-#   the masked ones too. The embeddings are lookups.
+# *Contract.*
+# - Count the contractions of the forward and backward pass, without the optimizer. Attention computes all scores of a
+#   sequence, including the masked ones. The embeddings are lookups.
 # - If `is_checkpointed`, each block's whole forward pass runs once more.
 # - Return a number.
 #
-# The check asks about three other models. PyTorch's counter is refused there.
+# The check asks about three other models, and does not allow PyTorch's counter.
 
 # %% tags=["given"]
 from grader import check_step_flops
@@ -133,14 +134,14 @@ check_step_flops(step_flops)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: how many weights does a block have, in squares of the width, and how many FLOPs does each take per token?<br>
-# Then: which two products of a block hold no weights, and with how many positions does one token meet there?
+# Then: which two products of a block involve no weights, and with how many positions does one token meet there?
 # </details>
 
 # %% [markdown]
-# **Investigate: may you trust the counter?** It knows a list of operators, and what is not in the list counts as zero.
-# On CPUs, `scaled_dot_product_attention` runs an operator that torch 2.13 does not list. That is why `count_flops`
-# asks for the plain backend. On CUDA the fused backward is listed, as five products and not four, because it computes
-# the scores again.
+# **Investigate: may you trust the counter?** It knows a list of operators, and counts anything that is not on the list
+# as zero. On CPUs, `scaled_dot_product_attention` runs an operator that torch 2.13 does not list, which is why
+# `count_flops` asks for the plain backend. On CUDA the fused backward kernel is listed, but as five products instead of
+# four, because it computes the scores again.
 
 # %%
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
@@ -158,13 +159,14 @@ for stops_early in (False, True):
         print(f"{name:<24} {count_flops(model, tokens):>13,}")
 
 # %% [markdown]
-# PyTorch's checkpoint stops as soon as it has rebuilt the last saved tensor. The output of a block's last layer is
-# not saved, so that layer, a third of the block's weights, is not repeated: less than the contract's whole pass.
+# PyTorch's checkpoint stops as soon as it has rebuilt the last saved tensor. The output of a block's last layer is not
+# saved, so that layer, which holds a third of the block's weights, is not recomputed. The count is therefore lower than
+# that of the contract.
 #
 # **Where `6 · parameters · tokens` fails.** The rule gives each weight 2 FLOPs forward and 4 backward, so it ignores
-# attention. Without embeddings it also ignores a head that shares their weight; with them it counts position
-# embeddings. The Trainer's `total_flos` is this rule, without embeddings (transformers 5.23). The next cell divides
-# it by the contractions of GPT-2's shape, 12 layers of width 768 and a tied head.
+# attention. Without embeddings it also ignores a head that shares their weight; with embeddings it counts the position
+# embeddings, which are only looked up. The Trainer's `total_flos` is this rule, without embeddings (transformers 5.23).
+# The next cell divides it by the contractions of GPT-2's shape: 12 layers of width 768 and a tied head.
 
 # %%
 weights = 12 * 12 * 768**2
@@ -177,8 +179,8 @@ for length in (128, 1_024, 8_192, 32_768):
 # %% [markdown]
 # ## A clock that tells the truth
 #
-# A CUDA call returns when the work is *queued*. A timer around it measures how fast you can ask. A thread that works
-# through a queue shows the same on a CPU.
+# A CUDA call returns as soon as the work is *queued*, so a timer around it measures how fast you can ask. A thread that
+# works through a queue shows the same effect on a CPU.
 
 # %%
 from concurrent.futures import ThreadPoolExecutor
@@ -193,9 +195,9 @@ with ThreadPoolExecutor(max_workers=1) as queue:
 print(f"without waiting {format_seconds(asked)}, with waiting {format_seconds(finished)}")
 
 # %% [markdown]
-# On CUDA the wait is `torch.cuda.synchronize()`, or any call that needs a value: `.item()`, `.cpu()`, `print`, an
-# `if` on a tensor. The *next* such line is then blamed for the time of all that came before it. CUDA events let the
-# device read its own clock, without stopping the queue:
+# On CUDA you wait with `torch.cuda.synchronize()`, or with any call that needs a value: `.item()`, `.cpu()`, `print`,
+# an `if` on a tensor. The *next* such line then gets the blame for the time of everything queued before it. CUDA events
+# let the device read its own clock, without stopping the queue:
 
 # %%
 if device.type == "cuda":
@@ -211,9 +213,10 @@ else:
     print("no CUDA here: nothing is asynchronous")
 
 # %% [markdown]
-# **Warm-up.** The first step is not like the others: libraries load, kernels are chosen, memory is requested, the
-# optimizer makes its state. Discard it. The course's clock, `measure_step_time`, does both: it warms up, synchronises
-# before and after, and reports the median, since one slow run says nothing. With it, a step has an MFU.
+# **Warm-up.** The first step is unlike the others: libraries are loaded, kernels are chosen, memory is requested, and
+# the optimizer creates its state. Discard it. The course's clock, `measure_step_time`, warms up, synchronises before
+# and after each run, and reports the median, since a single slow run says nothing. With it, you can compute the MFU of
+# a step.
 
 # %%
 model = make_transformer(4, 256, 8, vocabulary=512, context=128).to(device)
@@ -234,9 +237,10 @@ step_time = measure_step_time(training_step, run_count=5)
 print(step_time)
 
 # %% [markdown]
-# A share needs a peak. For a GPU it is in the datasheet. For your CPU, measure it: a large product for the FLOP/s, a
-# sum of long tensors for the bytes per second. A peak is what the *fastest* run reaches, since other work only adds
-# time. These two numbers are all that the next section needs to know of a machine.
+# A share needs a peak to refer to. For a GPU, you find it in the datasheet. For your CPU, you measure it: a large
+# product gives the FLOP/s, and a sum of long tensors the bytes per second. The peak is what the *fastest* run reaches,
+# since other work on the machine can only add time. These two numbers are all that the next section needs to know about
+# a machine.
 
 # %%
 square, result = torch.randn(2, 1024, 1024, device=device)
@@ -256,13 +260,13 @@ print(f"the training step: {rate / 1e9:.0f} GFLOP/s, an MFU of {rate / machine_f
 # %% [markdown]
 # ## Complete: the roofline of a kernel
 #
-# A kernel computes and moves bytes at the same time, so the longer of two times remains:
+# A kernel computes and moves bytes at the same time, so it takes the longer of two times:
 #
 # `seconds = max(FLOPs / (FLOP/s), bytes / (bytes/s))`
 #
-# FLOPs per byte is its **arithmetic intensity**. Above the device's own ratio of rates, the **ridge**, the kernel is
-# *compute bound*, below it *memory bound* (bandwidth bound). Bytes are those of the device's memory: each tensor that
-# a kernel reads, and each that it writes, once.
+# The FLOPs per byte of a kernel are its **arithmetic intensity**. The ratio of the device's own two rates is its
+# **ridge**: a kernel above the ridge is *compute bound*, one below it *memory bound* (bandwidth bound). Bytes are
+# counted in the device's memory: each tensor that a kernel reads, and each that it writes, counts once.
 
 # %% [markdown]
 # **Exercise.** A linear layer from `inner` to `columns` features is followed by a GELU and trained with AdamW. The
@@ -274,9 +278,9 @@ print(f"the training step: {rate / 1e9:.0f} GFLOP/s, an MFU of {rate / machine_f
 # | `"activation_backward"` | 10 for each number of the gradient that it writes |
 # | `"update"`: AdamW, fused, of the layer's weight | 15 for each weight |
 #
-# *Contract*
-# - Every tensor, moments included, has `number_bytes` bytes a number. The GELU saved its input.
-# - Return a dict: for each of the four names a pair of seconds and `"compute"` or `"memory"`.
+# *Contract.*
+# - Every tensor, moments included, takes `number_bytes` bytes per number. The GELU has saved its input.
+# - Return a dict that maps each of the four names to a pair: seconds, and `"compute"` or `"memory"`.
 #
 # The check uses other shapes and devices.
 
@@ -332,17 +336,17 @@ check_kernel_times(kernel_times)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write down, for each kernel, which tensors it reads and which it writes. Which does AdamW write?<br>
-# Then: what does the derivative of a GELU depend on, besides the gradient that arrives?
+# Then: what does the derivative of a GELU depend on, besides the incoming gradient?
 # </details>
 
 # %% [markdown]
-# **Investigate.** Every kernel but the product is below the ridge, so halving the bits halves its time, and a device
-# with more FLOP/s does nothing for it. With 16 rows, even the product is. That fits the V100's run: fp16 can make
-# products eight times as fast, and everything else at most twice.
+# **Investigate.** Every kernel except the product is below the ridge, so halving the bits halves its time, while a
+# device with more FLOP/s does nothing for it. With 16 rows, even the product is below the ridge. This fits the V100's
+# run: fp16 can make products eight times as fast, but everything else at most twice.
 #
-# The activation's backward moves half as much again as its forward. (Guides say that it reads the *output* of the
-# forward pass. That holds for ReLU; GELU's needs the input.) Now this machine: the FLOPs for each number are assumed,
-# as above.
+# The backward kernel of the activation moves half as many bytes again as its forward kernel. (Guides say that it reads
+# the *output* of the forward pass. That holds for ReLU, but GELU needs the input.) Next, this machine; the FLOPs per
+# number are assumed, as above.
 
 # %%
 from grader import draw_roofline
@@ -363,10 +367,10 @@ for name, (flops, moved, call) in operations.items():
 draw_roofline(points, machine_flops, machine_bytes, title="Operations of this machine below its roofs")
 
 # %% [markdown]
-# **Tiles and waves.** A GPU cuts a product into tiles, and each of its multiprocessors works on one. A matrix that is
-# not a multiple of the tile wastes a part of the last tile, and a number of tiles that is not a multiple of the
-# multiprocessors wastes a part of the last **wave**. With the A100's 108 multiprocessors and tiles of 256 x 128 (one
-# size of several that cuBLAS chooses from), the share of useful work is:
+# **Tiles and waves.** A GPU cuts a product into tiles, and each of its multiprocessors works on one at a time. If the
+# matrix is not a multiple of the tile, part of the last tile is wasted; if the number of tiles is not a multiple of the
+# number of multiprocessors, part of the last **wave** is wasted. With the A100's 108 multiprocessors and tiles of 256 x
+# 128 (one of several sizes that cuBLAS chooses from), the share of useful work is:
 
 # %%
 for rows_count, columns_count in ((2304, 1536), (2304, 1537), (2304, 1664), (4096, 4096), (4096, 50257), (4096, 50304)):
@@ -376,12 +380,12 @@ for rows_count, columns_count in ((2304, 1536), (2304, 1537), (2304, 1664), (409
     print(f"{rows_count} x {columns_count:>5}: {tiles:>5} tiles, {waves:>2} waves, {useful:.0%} useful")
 
 # %% [markdown]
-# One column more than 1,536 costs a second wave, and with it half of the device. The vocabulary of 50,257 loses
-# nothing by its tiles, but its rows are not multiples of 16 bytes, so that tensor-core kernels cannot read them in
-# aligned blocks: pad it to 50,304, a multiple of 64.
+# A single column beyond 1,536 costs a second wave, so about half of the device's work is wasted. The vocabulary of
+# 50,257 loses almost nothing to tiling, but its rows are not multiples of 16 bytes, so tensor-core kernels cannot read
+# them in aligned blocks: pad it to 50,304, a multiple of 64.
 #
-# **Launch bound.** Every operation also costs the CPU some time: Python, dispatch, the launch itself. On one number,
-# that cost is all there is:
+# **Launch bound.** Every operation also costs CPU time: Python, dispatch, the launch itself. For an operation on a
+# single number, that cost is all there is:
 
 # %%
 one = torch.ones(1, device=device)
@@ -397,10 +401,10 @@ hidden = seconds * machine_bytes / 8
 print(f"{format_seconds(seconds)} for each call; at full bandwidth {hidden:,.0f} numbers move in that time")
 
 # %% [markdown]
-# A kernel shorter than its launch leaves the device idle, whatever its rates are. Small batches, per-tensor optimizer
-# loops and short sequences end here. Remedies: larger batches, `foreach` and fused optimizers (lesson 06), fusion by
-# `torch.compile` (lesson 13), and **CUDA graphs**, which record a step once and launch it with one call. A graph
-# needs fixed shapes and addresses.
+# A kernel that is shorter than its launch leaves the device idle, whatever the device's rates are. Small batches,
+# per-tensor optimizer loops and short sequences are typical cases. The remedies are larger batches, `foreach` and fused
+# optimizers (lesson 06), fusion by `torch.compile` (lesson 13), and **CUDA graphs**, which record a step once and
+# launch it with one call. A graph needs fixed shapes and addresses.
 
 # %%
 if device.type == "cuda":
@@ -416,8 +420,9 @@ else:
 # %% [markdown]
 # ## Write: read a trace
 #
-# `torch.profiler` writes down what runs when. Here it records three steps on this machine, on batches that take 5
-# milliseconds to load. First the picture and the sums of its rows, then the table that most people look at.
+# `torch.profiler` records what runs when. Here it records three steps on this machine, with batches that take 5
+# milliseconds to load. You see first the timeline with the total duration of each row, then the table that most people
+# look at.
 
 # %%
 from torch.profiler import profile, supported_activities
@@ -451,10 +456,11 @@ for entry in sorted(profiler.key_averages(), key=lambda entry: -entry.self_cpu_t
     print(f"{name:<44} {entry.count:>4} calls  {entry.self_cpu_time_total / 1e3:>6.1f} ms by itself")
 
 # %% [markdown]
-# On a GPU the trace gains rows: kernels on their streams, and the CPU's launches. The course has no GPU to record, so
-# the next traces are **synthetic**: a simulated CPU and device run small programs, and write events as the profiler
-# does. Two things differ from a real trace. A kernel's `args` hold its `flops` and `bytes`, which you would work out
-# from recorded shapes; and the launch queue is shorter. Times `ts` and `dur` are in microseconds.
+# On a GPU the trace gains rows: the kernels on their streams, and the CPU's launches. The course has no GPU to record,
+# so the next traces are **synthetic**: a simulated CPU and device run small programs and write events as the profiler
+# does. They differ from a real trace in two ways: a kernel's `args` hold its `flops` and `bytes`, which you would
+# otherwise work out from the recorded shapes, and the launch queue is shorter. The times `ts` and `dur` are in
+# microseconds.
 
 # %%
 from grader import recorded_traces
@@ -469,20 +475,22 @@ print(next(event for event in recorded[0].events if event["cat"] == "kernel")["a
 draw_trace(recorded[1].events, title="The second, on the same scale of time", milliseconds=6)
 
 # %% [markdown]
-# Categories: `kernel`, on a device's stream; `cuda_runtime`, calls of the CPU that launch or synchronise;
-# `user_annotation`, among them `ProfilerStep#0`, `#1`, ..., and calls of the loader, with `DataLoader` in their names.
+# The categories are `kernel`, on a stream of the device; `cuda_runtime`, calls of the CPU that launch or synchronise;
+# and `user_annotation`, which includes `ProfilerStep#0`, `#1`, ..., and calls of the loader, with `DataLoader` in their
+# names.
 #
-# The CPU runs ahead of the device. So a row that is full explains nothing by itself: loading is harmless while the
-# device works, and so is a launch that waits for room in the queue. Ask about the **device's gaps** first.
+# The CPU runs ahead of the device, so a full CPU row explains nothing by itself: loading is harmless while the device
+# works, and so is a launch that waits for room in the queue. Ask about the **device's gaps** first.
 
 # %% [markdown]
-# **Exercise.** Write the diagnosis of a trace.
+# **Exercise.** Write a function that diagnoses a trace.
 #
-# *Contract*
-# - Judge what happens from the start of `ProfilerStep#1` to the end of the last kernel: the first step is a warm-up.
-# - If at least one kernel runs for 70 % of that time or more, return `"compute"` or `"memory"`: the side on which all
-#   kernels together need longer at the device's rates.
-# - Else return `"data"` if loading takes more than half of the time in which no kernel runs, and `"launch"` if not.
+# *Contract.*
+# - Judge the time from the start of `ProfilerStep#1` to the end of the last kernel; the first step is a warm-up.
+# - If at least one kernel is running for 70 % of that time or more, return `"compute"` or `"memory"`: the side on which
+#   all kernels together need longer at the device's rates.
+# - Otherwise return `"data"` if loading takes more than half of the time in which no kernel runs, and `"launch"` if it
+#   does not.
 #
 # The check draws nine traces of other programs and devices.
 
@@ -534,22 +542,22 @@ check_trace_diagnoses(diagnose_trace)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two streams may run at once. How long does at least one kernel run, if you go through the kernels by their
-# start and remember how far the device was busy already?<br>
-# Then: "together" means sums. Which sum do you divide by which rate, before you compare?
+# First: two streams may run at once. For how long does at least one kernel run, if you go through the kernels in the
+# order of their starts and remember until when the device is already known to be busy?<br>
+# Then: "together" means sums. Which sum do you divide by which rate before you compare?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does 100 % in nvidia-smi prove so little?</summary>
 # Its "GPU utilization" is the share of time in which any kernel runs, so a device that is bound by memory, or that uses
-# one of its 108 multiprocessors, is 100 % utilized with an MFU of a few per cent.
+# only one of its 108 multiprocessors, is 100 % utilized at an MFU of a few per cent.
 # </details>
 
 # %% [markdown]
 # ## The Trainer's meter
 #
-# The Trainer has no form of its own here, but it reports its time: `train_runtime` and `train_samples_per_second`.
-# What do they count? The cell compares them with the bare step.
+# This lesson's technique has no Trainer form, but the Trainer reports its own times: `train_runtime` and
+# `train_samples_per_second`. What do they count? The cell compares them with the bare step.
 
 # %%
 from transformers import Trainer, TrainingArguments
@@ -576,17 +584,17 @@ print(f"train_runtime {format_seconds(metrics['train_runtime'])}, total_flos {tr
 print(f"train_samples_per_second {metrics['train_samples_per_second']:,.0f}, the bare step {bare:,.0f}")
 
 # %% [markdown]
-# `train_runtime` is wall-clock time from before the first batch to after the last. It counts the set-up of loaders and
-# the optimizer, the warm-up step, loading, logging, evaluation and saving during the run. It does not count imports
-# and the loading of the model. In a short run the overhead dominates; in a long one the rate approaches that of a
-# step *with* loading. So it is the right meter for a bill and the wrong one for a kernel: compare two settings over
-# the same, long enough run.
+# `train_runtime` is the wall-clock time from before the first batch until after the last. It includes setting up
+# loaders and optimizer, the warm-up step, loading, and any logging, evaluation and saving during the run, but not
+# imports or loading the model. In a short run this overhead dominates; in a long one the rate approaches that of a step
+# *including* loading. So it is the right meter for a bill and the wrong one for a kernel. To compare two settings, run
+# both equally long, and long enough.
 
 # %% [markdown]
 # ## The price: choosing a device
 #
-# Peaks of dense products (datasheets often print twice as much, "with sparsity"), with fp32 sums where the format has
-# 16 bits. The ridge says how many FLOPs a kernel needs for each byte before the FLOP/s matter.
+# The table lists peak rates of dense products (datasheets often print twice as much, "with sparsity"); 16-bit formats
+# accumulate their sums in fp32. The ridge says how many FLOPs a kernel needs per byte before the FLOP/s matter.
 
 # %%
 DEVICES = {  # TFLOP/s, format, GB/s, GB, W
@@ -606,11 +614,11 @@ for name, (teraflops, number, bandwidth, memory, watts) in DEVICES.items():
     print(f"{facts} {1e3 * teraflops / bandwidth:>6.0f} {1e3 * teraflops / watts:>8,.0f}")
 
 # %% [markdown]
-# Read it in the order of what would stop you: does the job fit (GB)? Does the device have the format (a V100 and a T4
-# have no bf16)? Is the job memory bound (then compare GB/s)? Only then compare TFLOP/s.
+# Read the table in the order of what would stop you. Does the job fit (GB)? Does the device support the format (a V100
+# and a T4 have no bf16)? Is the job memory bound (then compare GB/s)? Only then compare TFLOP/s.
 #
-# **A bill** needs three numbers: FLOPs, MFU, and the price of an hour. For 124 million parameters and 2.5 billion
-# tokens, with assumptions that you should replace by your own:
+# **A bill** needs three numbers: FLOPs, MFU, and the price per hour. Here they are for 124 million parameters and 2.5
+# billion tokens, with assumptions that you should replace with your own:
 
 # %%
 flops, mfu, price_per_hour = 6 * 124e6 * 2.5e9, 0.4, 2.0  # assumed: 40 % on each device, 2 per hour
@@ -621,26 +629,26 @@ for name in ("T4 (2018)", "A100 SXM 80 GB (2020)", "H100 SXM (2022)"):
     print(f"{name:<23} {line}")
 
 # %% [markdown]
-# The energy is the device's alone; host, network and cooling come on top.
+# The energy is that of the device alone; the host, the network and cooling add to it.
 #
-# What measuring costs: `measure_step_time` adds the warm-up and the repetitions, and holds no memory. A profiler slows
-# down each step and keeps every event in memory: record a few steps after a warm-up, never a whole run.
+# Measuring has a price, too: `measure_step_time` adds the warm-up and the repetitions, but holds no memory. A profiler
+# slows down each step and keeps every event in memory, so record a few steps after a warm-up, never a whole run.
 #
-# - **Use it when** a run is slow or expensive: MFU first, then a trace of three steps, then the roofline of the
+# - **Use it when** a run is slow or expensive: first the MFU, then a trace of three steps, then the roofline of the
 #   longest kernel.
-# - **Do not** optimise a kernel before you know that the device is busy, and do not time without a synchronise.
-# - **Combine with** the memory meters: checkpointing trades a third more FLOPs, accumulation smaller kernels.
+# - **Do not** optimise a kernel before you know that the device is busy, and do not time without synchronising.
+# - **Combine with** the memory meters: checkpointing costs a third more FLOPs, and accumulation makes kernels smaller.
 
 # %% [markdown] tags=["further"]
 # ## Further: the MFU of a published run
 #
-# Reports give tokens per second, devices and a model. From these, anyone can compute the MFU.
+# Reports give tokens per second, the number of devices and a model. From these, anyone can compute the MFU.
 #
 # **Exercise.** Compute it.
 #
-# *Contract*
-# - Use `6` FLOPs for each parameter and token, plus attention, forward and backward, with all scores of a sequence.
-# - MFU counts what the model needs, and not what an implementation repeats.
+# *Contract.*
+# - Count `6` FLOPs for each parameter and token, plus attention, forward and backward, with all scores of a sequence.
+# - MFU counts what the model needs, not what an implementation repeats.
 # - Divide by the *dense* peak. If `is_sparse`, the datasheet's figure assumes 2:4 sparsity, which doubles it.
 # - Return a share, such as 0.46.
 
@@ -696,18 +704,18 @@ check_utilization(model_flops_utilization)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: how many FLOPs has attention for one token and layer, forward? You have counted it above.<br>
+# First: how many FLOPs does attention take per token and layer in the forward pass? You have counted them above.<br>
 # Then: of the nine arguments, which one must not change the result?
 # </details>
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
-# <details><summary>Why does backward take twice the FLOPs of forward?</summary>
+# <details><summary>Why does the backward pass take twice the FLOPs of the forward pass?</summary>
 # Each product has two factors, and the gradient of each is a product of the same size.
 # </details>
 # <details><summary>A kernel is memory bound. Does a device with twice the FLOP/s make it faster?</summary>
-# No: only more bandwidth, or fewer bytes.
+# No: only more bandwidth or fewer bytes do.
 # </details>
 # <details><summary>The loader takes 60 % of the CPU's time. Is the run bound by data?</summary>
 # Only if the device is idle meanwhile. If the CPU runs ahead, loading is hidden.
@@ -723,7 +731,7 @@ check_utilization(model_flops_utilization)
 # - [Data Movement Is All You Need][movement]: contractions, normalisations, element-wise operations.
 # - [PaLM][palm]: MFU, its formula (appendix B) and 46.2 %.
 # - Hugging Face guide *Efficient Training on a Single GPU* (v4.30): the V100's samples per second; backward as twice
-#   forward; activations as bandwidth-bound.
+#   forward; activations as bandwidth bound.
 # - [NVIDIA, Matrix Multiplication Background][tiles]: tiles, waves, the A100's 108 multiprocessors.
 # - [PyTorch, CUDA semantics][cuda]: asynchronous execution, events, graphs.
 # - NVIDIA datasheets of the devices named; for the RTX 4090, the Ada architecture white paper.

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 11. Data loading
 #
-# You stop computing on padding, and you know on which rank each row ends up.
+# You stop computing on padding, and you know which rank each row goes to.
 #
 # 60 min (estimated) · CPU is enough · after lesson 10
 
 # %% [markdown]
 # **You will be able to**
-# - compute how much of a batch is padding, for four ways to make batches;
+# - compute how much of a batch is padding, for four ways of making batches;
 # - write a batch sampler that groups rows by length, shuffles, and drops nothing;
-# - pack texts into one sequence so that the model computes what it computes for each text alone;
+# - pack texts into one sequence so that the model computes what it would compute for each text alone;
 # - give two ranks the same batches in raw PyTorch, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
@@ -28,17 +28,18 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Lesson 10: how does the trace of a run that waits for data look?</summary>
-# The device computes in short blocks with gaps between the steps, and the gaps end when a batch arrives.
+# <details><summary>Lesson 10: what does the trace of a run that waits for data look like?</summary>
+# The device computes in short blocks with gaps between the steps, and each gap ends when a batch arrives.
 # </details>
-# <details><summary>Lesson 08: why does 8-bit Adam keep a scale for each block, and not one for a tensor?</summary>
-# One outlier would set the scale of all numbers, and small ones would be rounded to a few codes.
+# <details><summary>Lesson 08: why does 8-bit Adam keep a scale for each block, instead of one for the whole
+# tensor?</summary>
+# A single outlier would set the scale of all numbers, and small ones would be rounded to a few codes.
 # </details>
 
 # %% [markdown]
-# **The problem.** A batch is a rectangle, and texts have unequal lengths. So rows are padded, and the model computes on
-# padding as it does on tokens. Here are 256 texts of at most 128 tokens; most are short, as in most data sets. How
-# much of the work is for nothing if every row is padded to 128?
+# **The problem.** A batch is a rectangle, but texts have unequal lengths. So rows are padded, and the model computes on
+# padding as it does on tokens. Here are 256 texts of at most 128 tokens; most are short, as in most data sets. How much
+# of the work is wasted if every row is padded to 128?
 
 # %%
 lengths = make_row_lengths(256, 128)
@@ -46,7 +47,7 @@ print("the first lengths:", lengths[:12])
 print(f"tokens: {sum(lengths):,} of {256 * 128:,} positions, so {1 - sum(lengths) / (256 * 128):.0%} is padding")
 
 # %% [markdown]
-# ## Predict: what is padding in four kinds of batches
+# ## Predict: how much of four kinds of batches is padding
 #
 # | batches | how they are made |
 # |---|---|
@@ -55,15 +56,16 @@ print(f"tokens: {sum(lengths):,} of {256 * 128:,} positions, so {1 - sum(lengths
 # | `"bucketed"` | the same, but all rows are sorted first, the longest first |
 # | `"packed"` | texts share sequences of `time` positions, by *first-fit decreasing* |
 #
-# First-fit decreasing takes the texts by length, the longest first. Each goes whole into the first sequence that has
-# room for it; if there is none, it opens a new one.
+# First-fit decreasing takes the texts in order of length, the longest first. Each text goes as a whole into the first
+# sequence that has room for it; if none has, it opens a new one.
 
 # %% [markdown]
 # **Exercise.** Say how many positions hold no token, before you run anything.
 #
-# *Contract*
-# - `lengths` has the tokens of each row; none has more than `time`. The last batch may have fewer rows than `rows`.
-# - Return a dict with the keys of the table. Each value is a count of positions without a token, over the whole data.
+# *Contract.*
+# - `lengths` holds the number of tokens of each row; none exceeds `time`. The last batch may have fewer rows than
+#   `rows`.
+# - Return a dict with the keys of the table. Each value counts the positions without a token, over the whole data.
 #
 # For lengths 5, 3, 8, 2, 6, 3, 7, 4, 2, with `rows=4` and `time=8`, the answers are 32, 22, 10 and 8.
 
@@ -120,28 +122,29 @@ check_padding_tokens(padding_tokens)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: count positions, and subtract the tokens. Which of the four depend on the order of the data?<br>
-# Then: for packing, keep a list with the room that is left in each sequence.
+# Then: for packing, keep a list of the room that is left in each sequence.
 # </details>
 
 # %% [markdown]
-# **Investigate.** The table shows shares of all positions. Dynamic padding is worth little at large batches: one long
-# row widens the whole batch, and with 64 rows every batch holds one. Sorting helps at every size. Packing loses next
-# to nothing and does not depend on the batch size.
+# **Investigate.** The table shows padding as a share of all positions. Dynamic padding helps little with large batches,
+# because one long row widens the whole batch, and with 64 rows every batch contains one. Sorting helps at every size.
+# Packing wastes next to nothing and does not depend on the batch size.
 #
-# The share counts linear layers, whose work is proportional to positions. Attention compares pairs of positions, so
+# This share describes linear layers, whose work is proportional to positions. Attention compares pairs of positions, so
 # there a row of 10 tokens padded to 128 costs 164 times what it needs.
 #
-# **Modify.** Replace the log-normal lengths by rows of one length. Which columns change?
+# **Modify.** Replace the log-normal lengths by rows of equal length. Which columns change?
 #
 # <details><summary>Answer</summary>
-# Dynamic and bucketed waste nothing then, and packing wastes the rest of `time` divided by the length.
+# Dynamic and bucketed batches then waste nothing, and packing wastes in each sequence the remainder of `time` divided
+# by the length.
 # </details>
 
 # %% [markdown]
 # ## Complete: batches of similar length, in random order
 #
-# Sorting everything has a price: each epoch has the same batches, from the longest to the shortest. A gradient over
-# rows of one length is a poor sample of the data. The usual compromise draws twice:
+# Sorting everything has a price: each epoch has the same batches, from the longest to the shortest, and a gradient over
+# rows of one length is a poor sample of the data. The usual compromise shuffles twice:
 #
 # 1. shuffle all rows, and cut the order into **pools** of `pool` batches;
 # 2. sort each pool by length, and cut it into batches;
@@ -150,16 +153,17 @@ check_padding_tokens(padding_tokens)
 # Larger pools waste less and mix less.
 
 # %% [markdown]
-# Every rank runs this code for itself, and their batches must fit together. So the order may depend on `seed` and
-# `epoch` and on nothing else. The global random state will not do: it depends on what the rank has drawn before, for
-# dropout for example.
+# Every rank runs this code on its own, yet all ranks must arrive at the same batches. So the order may depend on `seed`
+# and `epoch` and on nothing else. The global random state will not do, because it depends on what the rank has drawn
+# before, for instance for dropout.
 #
 # **Exercise.** Complete the sampler.
 #
-# *Contract*
+# *Contract.*
 # - Each row number is in exactly one batch. Every batch has `rows` rows, except one if they do not divide evenly.
-# - Pools hold `pool * rows` rows, batches of a pool hold rows of similar length, and batches come in random order.
-# - Draw from `draw` only. Leave `lengths` as it is.
+# - A pool has `pool * rows` rows, the batches of a pool contain rows of similar length, and the batches come in random
+#   order.
+# - Draw random numbers from `draw` only. Leave `lengths` as it is.
 
 # %% tags=["given"]
 from grader import check_bucket_batches
@@ -209,15 +213,15 @@ check_bucket_batches(bucket_batches)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: what do you sort, lengths or row numbers? `sorted` takes a `key`.<br>
-# Then: which of the rows differ in the next epoch if you sort before you shuffle?
+# Then: if you sort before you shuffle, which batches contain different rows in the next epoch?
 # </details>
 
 # %% [markdown]
-# `DataLoader(dataset, batch_sampler=...)` takes such batches. It calls `iter` on them at the start of each epoch, so a
-# sampler is often a small class with `__iter__`, `__len__` and `set_epoch`.
+# `DataLoader(dataset, batch_sampler=...)` accepts such batches. It calls `iter` on them at the start of each epoch, so
+# a sampler is often a small class with `__iter__`, `__len__` and `set_epoch`.
 #
 # <details><summary>Explain in one sentence: what is wrong with `drop_last=True` here?</summary>
-# With random batches the dropped rows are others in each epoch; with sorted data they would always be the longest or
+# With random batches, different rows are dropped in each epoch; with sorted data, they would always be the longest or
 # the shortest ones.
 # </details>
 
@@ -227,10 +231,11 @@ check_bucket_batches(bucket_batches)
 # Packing puts several texts into one row. Three things keep them apart:
 #
 # - **positions** start at 0 again with each text;
-# - the **mask** is block-diagonal: a token attends to its own text only, and there to itself and earlier tokens;
+# - the **mask** is block-diagonal: a token attends only to its own text, and there to itself and earlier tokens;
 # - the **targets** (labels) end at the border: the last token of a text predicts nothing.
 #
-# What if you leave them out? The cell compares the logits of three texts in one row with those of each text alone.
+# What happens if you leave them out? The cell compares the logits of three texts in one row with those of each text
+# alone.
 
 # %%
 model = make_transformer(2, 32, 4, vocabulary=50, context=32).to(device).eval()
@@ -244,20 +249,21 @@ for number, (found, wanted) in enumerate(zip(joined.split([5, 3, 4]), alone.spli
     print(f"text {number}: logits up to {(found - wanted).abs().max():.1g} from those of the text alone")
 
 # %% [markdown]
-# The first text is right, since causal attention never looks ahead. A test with one text would miss the fault. The
-# others read texts that they have nothing to do with. Nothing fails: the model trains, on the wrong context.
+# The first text is right, since causal attention never looks ahead, so a test with a single text would miss the fault.
+# The other two read texts that have nothing to do with them. No error is raised: the model trains, but on the wrong
+# context.
 
 # %% [markdown]
 # **Exercise.** Pack `rows` into one sequence of `time` positions.
 #
-# *Contract.* `rows` are tensors of token numbers, together at most `time`. Return, on their device:
+# *Contract.* `rows` are tensors of token numbers, at most `time` in total. Return, on their device:
 # - `tokens` [time]: the rows in order, without gaps;
 # - `positions` [time];
 # - `mask` [time, time], bool: True where a position (row) may attend to another (column);
 # - `targets` [time]: the token to predict, -100 where there is none.
 #
-# Positions left over at the end have token 0, position 0 and target -100. Each attends to itself alone: attending to
-# nothing gives NaN.
+# Positions left over at the end have token 0, position 0 and target -100. Each attends only to itself, because
+# attending to nothing gives NaN.
 
 # %% tags=["given"]
 from grader import check_packed_rows
@@ -310,11 +316,12 @@ check_packed_rows(pack_rows)
 # </details>
 
 # %% [markdown]
-# A mask of `time` x `time` is right, but the blocks outside the diagonal are computed and thrown away. Kernels for
-# *variable length* skip them: they take the borders of the texts (`cu_seqlens`) in place of a mask (lesson 12).
+# A mask of `time` x `time` is correct, but the blocks outside the diagonal are computed and thrown away.
+# *Variable-length* kernels skip them: they take the borders of the texts (`cu_seqlens`) instead of a mask (lesson 12).
 #
-# **Investigate.** `DataCollatorWithFlattening` of transformers packs a batch: one row, positions that restart, -100 at
-# the first label of each text. (It shifts later: labels and inputs have one index.) It makes no mask. Who does?
+# **Investigate.** `DataCollatorWithFlattening` of transformers packs a batch: it returns one row, positions that
+# restart, and -100 at the first label of each text. (Labels have the same indices as inputs; the model shifts them
+# later.) It makes no mask. Who does?
 
 
 # %%
@@ -339,18 +346,18 @@ for name, options in calls.items():
 
 # %% [markdown]
 # With SDPA, this version of transformers looks for restarting positions and builds the block-diagonal mask by itself,
-# **but only without a key-value cache and without an `attention_mask`**. A forward call in a loop of your own has the
-# cache on by default, and the texts are mixed without a warning. The Trainer turns the cache off (`use_cache=False`
-# in `TrainingArguments`).
+# **but only without a key-value cache and without an `attention_mask`**. If you call the model in a loop of your own,
+# the cache is on by default, and the texts are mixed without a warning. The Trainer turns the cache off
+# (`use_cache=False` in `TrainingArguments`).
 #
-# So test it as above, on your model and your version: pack two texts, and compare the logits of the *second*.
+# So test your model and your version as above: pack two texts, and compare the logits of the *second*.
 
 # %% [markdown]
 # ## Forms: the same batches on several ranks
 #
-# `accelerator.prepare(loader)` deals out what the batch sampler yields, one batch for each rank in turn. Its options
-# matter at the end of the data, and for batches of unequal sizes. The cell has 10 rows on 2 ranks. Before you run it:
-# which rows come twice, and which never?
+# `accelerator.prepare(loader)` deals out what the batch sampler yields, one batch to each rank in turn. Its options
+# matter at the end of the data, and for batches of unequal sizes. The cell deals out 10 rows to 2 ranks. Before you run
+# it: which rows come twice, and which never?
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -381,16 +388,17 @@ def show_rows(rank):
 run = run_ranks(show_rows, 2)
 
 # %% [markdown]
-# - **prepare** fills the end with rows from the start, so that all ranks make equally many updates (`even_batches`).
-#   Those rows count twice. A list of batches without a `batch_size` is not filled, but a whole batch is repeated.
-# - **even_batches=False** repeats nothing. A rank without a batch leaves the others waiting in their all-reduce.
-# - **split_batches** cuts each batch into one part for each rank, and fills the last one up, too.
-# - **dispatch_batches** lets rank 0 read for all and sends the rows on: for streams that only one process can read. It
-#   joins the batches of the ranks, which must have one width.
+# - **prepare** fills up the end with rows from the start, so that all ranks make equally many updates (`even_batches`).
+#   Those rows count twice. If the batches come as a list without a `batch_size`, no rows are filled in, but a whole
+#   batch is repeated.
+# - **even_batches=False** repeats nothing. A rank that gets no batch leaves the others waiting in their all-reduce.
+# - **split_batches** cuts each batch into one part per rank, and also fills up the last one.
+# - **dispatch_batches** lets rank 0 read for all ranks and sends the rows on, for streams that only one process can
+#   read. It concatenates the batches of the ranks, so they must be equally wide.
 
 # %% [markdown]
-# One trap is silent. `split_batches` expects batches of `batch_size` rows. Batches of another size are skipped, as if
-# the first one were the end of the data.
+# One trap is silent. `split_batches` expects batches of `batch_size` rows and skips batches of any other size; only the
+# last one may be shorter.
 
 
 # %%
@@ -407,11 +415,12 @@ def show_lost(rank):
 run = run_ranks(show_lost, 2)
 
 # %% [markdown]
-# Rows 4 to 11 are gone. Batches of unequal sizes are what you get when batches hold equally many *tokens*.
+# Rows 4 to 11 are gone. Yet batches of unequal sizes are exactly what you get when each batch holds about the same
+# number of *tokens*.
 #
-# So take the dealing into your own hands: cut each batch into shares, and let the library deal out the shares. Batches
-# are sorted by length, so `batch[rank::world_size]` gives all ranks nearly equal work. Halves would give one rank all
-# the long rows, and the other would wait for it.
+# So take control of the split: cut each batch into shares yourself, and let the library deal out the shares. Within a
+# batch, rows are sorted by length, so `batch[rank::world_size]` gives all ranks nearly equal work. If you cut it into
+# halves, one rank would get all the long rows, and the other would wait for it.
 
 # %% [markdown]
 # | | raw | Accelerate | Trainer |
@@ -422,7 +431,7 @@ run = run_ranks(show_lost, 2)
 # | group by length | your sampler | your sampler | `train_sampling_strategy="group_by_length"` |
 #
 # The Trainer's own grouping shuffles, sorts pools of up to 50 batches, and does *not* shuffle the batches of a pool.
-# Its newer `"batch_rebalance"` also balances the work of the ranks. Transformers 4 called the first
+# Its newer strategy `"batch_rebalance"` also balances the work of the ranks. In Transformers 4, the first was
 # `group_by_length=True`.
 
 # %% tags=["given"]
@@ -446,16 +455,16 @@ def train_raw(model, dataset, batches, collate, learning_rate):
 
 
 # %% [markdown]
-# **Exercise.** Write the two other forms, each equal to `train_raw`.
+# **Exercise.** Write the two other forms, so that each equals `train_raw`.
 #
-# *Contract*
+# *Contract.*
 # - Every rank calls your function with the same arguments. Update `u` trains on the rows `batches[u]`, in this order;
-#   each rank runs an equal share of them. Sizes differ, and each is a multiple of the number of ranks.
-# - `collate` pads a list of rows to the longest one. SGD with `learning_rate`.
-# - With Accelerate: the model is prepared, and `accelerator.backward` is used. With the Trainer: `Trainer.train`, the
-#   other arguments from `same_run`.
+#   each rank runs an equal share. Sizes differ, but each is a multiple of the number of ranks.
+# - `collate` pads a list of rows to the longest one. Use SGD with `learning_rate`.
+# - With Accelerate, prepare the model and call `accelerator.backward`. With the Trainer, call `Trainer.train`;
+#   `same_run` holds the other arguments.
 #
-# Judged on 2 and 3 ranks by the rows and the width of each forward, by gradients and weights.
+# The checks use 2 and 3 ranks. They compare the rows and width of each forward pass, gradients and weights.
 
 # %% tags=["given"]
 from grader import check_batches_accelerate, check_batches_trainer
@@ -549,15 +558,16 @@ check_batches_trainer(train_batches_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: a prepared loader deals out one entry of the batch sampler to each rank in turn. What has to be in it?<br>
+# First: a prepared loader deals out one entry of the batch sampler to each rank in turn. What must an entry
+# contain?<br>
 # Then: print `[batch["input_ids"].shape for batch in loader]` on each rank, in `look_at_ranks`.
 # </details>
 
 # %% [markdown]
 # **The price.** Positions that are not computed save time. They save memory only if the *widest* batch shrinks, because
-# that one sets the peak. The cell trains on 64 of the texts in four ways and measures the epochs in turn. Packed
-# batches have 4 sequences, about as many tokens as 16 rows. (They have the shape of packed batches only; a real run
-# adds the mask.)
+# that batch sets the peak. The cell trains on 64 of the texts in four ways, and times the epochs alternately. Packed
+# batches have 4 sequences, which hold about as many tokens as 16 rows. (They only have the shape of packed batches; a
+# real run adds the mask.)
 
 # %%
 from grader import format_bytes, measure_peak_memory, measure_step_time
@@ -591,17 +601,17 @@ print(measure_step_time(*epochs, run_count=3, warm_up_count=1))
 # %% [markdown]
 # - **Use it when** lengths vary: bucket for classifiers and fine-tuning, pack for language models.
 # - **Do not** pack when the attention in use ignores the borders (test it), or when batch statistics count rows.
-# - **Combine with** accumulation by *tokens* (lesson 02; packed batches hold unequal numbers of targets), attention for
-#   variable lengths (lesson 12), and padding to a multiple of 8 or 64 where tile sizes ask for it (lesson 10).
+# - **Combine with** accumulation by *tokens* (lesson 02; packed batches hold unequal numbers of targets),
+#   variable-length attention (lesson 12), and padding to a multiple of 8 or 64 where tile sizes ask for it (lesson 10).
 
 # %% [markdown] tags=["further"]
 # ## Further: how many workers?
 #
-# A `DataLoader` with `num_workers=0` prepares each batch in the training process, while the device waits. With `W`
-# workers, processes of their own prepare batches ahead, two each by default (`prefetch_factor`). **A device that is
-# busy for much less than 100 % of the time is the sign that they are too few**, if nothing else holds the process up.
+# With `num_workers=0`, a `DataLoader` prepares each batch in the training process, while the device waits. With `W`
+# workers, separate processes prepare batches ahead, two each by default (`prefetch_factor`). **If the device is busy
+# for much less than 100 % of the time, there are too few workers**, provided that nothing else holds the process up.
 #
-# Here is the start of a log. What is wrong, and how many workers would you take?
+# Here is the start of a log. What is wrong, and how many workers would you use?
 
 # %%
 from grader import loader_log
@@ -614,12 +624,12 @@ for step in range(1, 9):
     print(f"{step:>4} {1e3 * log.wait_seconds[step]:>10.0f} {1e3 * log.busy_seconds[step]:>13.0f}")
 
 # %% [markdown]
-# Batches come in bursts: two workers finish at nearly the same time, and then both begin again. So the median wait is
-# near 0 or near the longest one, and says little. Use totals.
+# Batches come in bursts: two workers finish at nearly the same time, and then both start again. So the median wait is
+# either near 0 or near the longest wait, and says little. Use totals.
 #
-# **Exercise.** Find from a log how many workers keep the device busy.
+# **Exercise.** Find out from a log how many workers keep the device busy.
 #
-# *Contract*
+# *Contract.*
 # - `log` has `workers`, `cores`, and the lists `wait_seconds` and `busy_seconds` with one entry for each step.
 # - Return the smallest number of workers, at most `cores`, with which the device does not wait.
 # - If it waits for less than 5 % of the time, return `log.workers`.
@@ -659,13 +669,14 @@ check_workers_needed(workers_needed)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: `W` workers and a waiting device: how many batches do they prepare in one step's time?<br>
-# Then: without workers, which part of the step is the preparing?
+# First: `W` workers prepare batches while the device waits. How many batches do they finish in the time of one
+# step?<br>
+# Then: without workers, which part of the step is spent on preparing the batch?
 # </details>
 
 # %% [markdown]
-# **Seeds of workers.** Each worker is a copy of the data set. PyTorch seeds `torch`, `random` and the *global* state of
-# NumPy with another number in each worker. A generator that the data set made in its constructor is copied with the
+# **Seeds of workers.** Each worker has a copy of the data set. PyTorch seeds `torch`, `random` and the *global* state
+# of NumPy differently in each worker. But a generator that the data set creates in its constructor is copied with the
 # rest, so all workers draw the same augmentations. The cell makes two copies, as two workers would.
 
 
@@ -690,12 +701,12 @@ print("draws of worker 0:", [workers[0][row] for row in (0, 2, 4)])
 print("draws of worker 1:", [workers[1][row] for row in (1, 3, 5)])
 
 # %% [markdown]
-# The remedy is a generator that is made in the worker: in `worker_init_fn`, from `torch.initial_seed()`. With
-# `persistent_workers=True`, mind that the copies also keep their state from epoch to epoch.
+# The remedy is to create the generator in the worker: in `worker_init_fn`, from `torch.initial_seed()`. Note that with
+# `persistent_workers=True` the copies also keep their state from epoch to epoch.
 #
-# **Pinned memory.** Memory of the host that cannot be paged out is copied to a GPU directly; other memory is first
-# copied into a pinned buffer. So `pin_memory=True` makes copies faster by itself. `tensor.to(device,
-# non_blocking=True)` adds something else: the copy overlaps with computation, and it needs pinned memory to do so.
+# **Pinned memory.** Host memory that cannot be paged out is copied to a GPU directly; other memory is first copied into
+# a pinned buffer. So `pin_memory=True` makes copies faster by itself. `tensor.to(device, non_blocking=True)` adds
+# something else: the copy overlaps with computation, and it needs pinned memory to do so.
 
 
 # %%
@@ -713,7 +724,7 @@ else:
 # %% [markdown]
 # **Streams and resuming.** A stream (`load_dataset(..., streaming=True)`) has no length and no row numbers. It shuffles
 # within a buffer, and its shards are dealt out to ranks and workers. To resume in the middle of an epoch you need a
-# *stateful* loader. The cell reads 10 of 24 rows, saves the state of the stream, and goes on from it.
+# *stateful* loader. The cell reads 10 of 24 rows, saves the state of the stream, and continues from it.
 
 # %%
 from datasets import Dataset
@@ -737,22 +748,23 @@ for is_shuffled in (False, True):
     print(f"shuffled: {is_shuffled}, rows lost: {lost}, rows twice: {sorted(set(first) & set(rest))}")
 
 # %% [markdown]
-# A state holds positions in shards, and not the contents of the shuffle buffer: they are lost. A sampler that depends
-# on `seed` and `epoch` alone needs no such state: make the batches again, and skip those that were done.
-# `torchdata` has a `StatefulDataLoader` that also keeps what its workers prefetched, and Accelerate takes it with
+# A state holds positions in shards, but not the contents of the shuffle buffer, so those rows are lost. A sampler that
+# depends on `seed` and `epoch` alone needs no such state: make the batches again, and skip those that were already
+# used. `torchdata` has a `StatefulDataLoader` that also keeps what its workers prefetched, and Accelerate uses it with
 # `use_stateful_dataloader=True`. Lesson 24 resumes a whole run.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Why does dynamic padding save less with larger batches?</summary>
-# A batch is as wide as its longest row, and a large batch almost always holds a long one.
+# A batch is as wide as its longest row, and a large batch almost always contains a long one.
 # </details>
 # <details><summary>Which three things keep packed texts apart?</summary>
 # Positions that restart, a block-diagonal mask, and targets that end at the border.
 # </details>
-# <details><summary>What do 2 ranks see of a batch sampler that was prepared?</summary>
-# Its batches in turn: every second one each. At the end rows or batches are repeated, unless the count is even.
+# <details><summary>What do 2 ranks see of a prepared batch sampler?</summary>
+# Its batches in turn: each rank sees every second one. At the end, rows or batches are repeated unless the count is
+# even.
 # </details>
 #
 # **Takeaway: count positions and tokens; the difference is work that you need not do.**
@@ -766,7 +778,8 @@ for is_shuffled in (False, True):
 # - [Accelerate, data loaders][accelerate]: `even_batches`, `split_batches`, `dispatch_batches`.
 # - [Transformers, data collators][collators]: `DataCollatorWithFlattening`.
 # - [Datasets, streaming][stream]: what a state holds, and the shuffle buffer.
-# - *Efficient Training on a Single GPU*, Hugging Face, version 4.30: watch the utilisation to choose workers.
+# - *Efficient Training on a Single GPU*, Hugging Face, version 4.30: watch the utilisation to choose the number of
+#   workers.
 #
 # [packing]: https://arxiv.org/abs/2107.02027
 # [data]: https://docs.pytorch.org/docs/stable/data.html

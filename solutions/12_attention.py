@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 12. Attention
 #
-# You compute exact attention tile by tile, keep one number per query where others keep a matrix, and switch a model
-# to it in three forms.
+# You compute exact attention tile by tile, keep one number per query where others keep a matrix, and switch a model to
+# fused attention in three forms.
 #
 # 60 min (estimated) · CPU is enough · after lesson 11
 
 # %% [markdown]
 # **You will be able to**
-# - predict what eager and fused attention keep for backward, at any length;
+# - predict what eager and fused attention keep for the backward pass, at any length;
 # - merge a softmax from tiles, and write attention forward and backward without a T x T matrix;
 # - find out which kernel runs, and what makes PyTorch fall back to another;
 # - train with `attn_implementation="sdpa"` under Accelerate and the Trainer, with equal weights and a lower peak.
@@ -32,16 +32,17 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # start again?</summary>
 # No query may see a key of the other sequence, and positions start again at 0.
 # </details>
-# <details><summary>Lesson 03: backward needs an activation that was thrown away. Where does it come from?</summary>
+# <details><summary>Lesson 03: the backward pass needs an activation that was thrown away. Where does it come
+# from?</summary>
 # It is computed again, from the input that was kept.
 # </details>
 
 # %% [markdown]
-# **The problem.** A model trains well at 1,024 tokens. At 2,048 its activations should take twice the memory, but it
-# runs out of memory. What grows faster than the sequence?
+# **The problem.** A model trains well at 1,024 tokens. At 2,048 its activations should take twice the memory, but they
+# take more, and the run fails for lack of memory. What grows faster than the sequence?
 #
-# Attention, as it is written in every textbook, is three lines. Each row of `weights` adds up to 1: it says how much
-# each *query* takes from the *value* at each *key*.
+# Attention, as every textbook writes it, is three lines. Each row of `weights` adds up to 1: it says how much each
+# *query* takes from the *value* at each *key*.
 
 
 # %% tags=["given"]
@@ -64,23 +65,24 @@ def draw(*shape, dtype=torch.float32):
 # ## Predict: what is kept for backward
 #
 # `F.scaled_dot_product_attention`, **SDPA** for short, returns the same output from one *fused* operator. It keeps its
-# three inputs and its output, and for each query of each head one float32 number: the **logsumexp**, the logarithm of
-# the sum of the exponentials of its scores. It never holds the matrix of weights.
+# three inputs, its output and, for each query of each head, one float32 number: the **logsumexp**, the logarithm of the
+# sum of the exponentials of its scores. It never holds the matrix of weights.
 #
-# Eager attention keeps what each of its operators needs. A product needs its two factors. A softmax needs its
-# *result*, and nothing else. Scaling needs nothing: the scale is a constant. A tensor that two operators need is kept
+# Eager attention keeps what each of its operators needs. A product needs its two factors. A softmax needs its *result*
+# and nothing else. Scaling needs nothing, because the scale is a constant. A tensor that two operators need is kept
 # once.
 
 # %% [markdown]
 # **Exercise.** Compute the bytes that each form keeps.
 #
-# *Contract*
-# - Return the bytes that autograd keeps from forward until backward, inputs included, without mask and dropout.
+# *Contract.*
+# - Return the bytes that autograd keeps from the forward pass until the backward pass, inputs included, without mask
+#   and dropout.
 # - Query, key and value have the shape [rows, heads, time, head_dim]; each of their numbers takes `number_bytes`.
-# - `is_fused` says which form: SDPA as described above, or the three lines.
+# - `is_fused` selects the form: SDPA as described above, or else the three lines.
 #
-# The check asks for four shapes, in both forms. It compares with this definition, not with a meter: on another device
-# another kernel may run.
+# The check asks for four shapes, in both forms. It compares with this definition rather than with a meter, because
+# another device may run another kernel.
 
 # %% tags=["given"]
 from grader import check_attention_bytes
@@ -129,7 +131,7 @@ check_attention_bytes(attention_saved_bytes)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: how many numbers do the weights have, for one head and one row?<br>
-# Then: write down which factors the two products of the eager form have, and strike out what is listed twice.
+# Then: write down the factors of the two products in the eager form, and strike out what is listed twice.
 # </details>
 
 # %%
@@ -147,12 +149,13 @@ curves = {name: [measure_saved(attend, time) for time in times] for name, attend
 draw_curves(times, curves, title="Saved for backward", x_label="positions", y_label="MiB")
 
 # %% [markdown]
-# **Investigate.** From 512 to 1,024 positions eager attention keeps 3.5 times as much, from 1,024 to 2,048 it is 3.7
-# times, and the factor tends to 4. SDPA keeps 2 times as much each time. At 1,024 positions that is 19.0 MiB against
-# 4.02 MiB, *per layer*. (With fewer positions than features, the three lines keep less: compare your two formulas.)
+# **Investigate.** From 512 to 1,024 positions, the bytes that eager attention keeps grow by a factor of 3.5; from 1,024
+# to 2,048, by 3.7; and the factor tends to 4. For SDPA it is 2 each time. At 1,024 positions that makes 19.0 MiB
+# against 4.02 MiB, *per layer*. (With fewer positions than features, the three lines keep less: compare your two
+# formulas.)
 #
-# The aim is not always reached. Which kernel runs depends on the device, the number format, the mask and dropout.
-# Before you run the cell: which of these calls keeps a matrix?
+# The saving is not guaranteed. Which kernel runs depends on the device, the number format, the mask and dropout. Before
+# you run the cell: which of these calls keeps a matrix?
 
 
 # %%
@@ -169,19 +172,20 @@ for name, options in calls.items():
     print(f"{name:<13} {measure_saved_tensors(attend).total_bytes / MIB:>6.2f} MiB   {kernel}")
 
 # %% [markdown]
-# The name of `grad_fn` says which kernel ran; `UnsafeView` is the end of several plain operators. On a CPU:
+# The name of `grad_fn` says which kernel ran; `UnsafeView` is the last of several plain operators. On a CPU:
 #
-# - `is_causal=True` costs nothing. Say it that way: a mask tensor is read, kept and, if boolean, turned into floats.
-# - With **dropout** the CPU has no fused kernel, and PyTorch falls back to the *math* kernel without a word: 51 MiB,
-#   which is three matrices and the inputs. (CUDA's fused kernels draw the dropout mask again in backward.)
+# - `is_causal=True` costs nothing. Prefer it to a mask tensor, which is read, kept and, if boolean, converted to
+#   floats.
+# - With **dropout** the CPU has no fused kernel, and PyTorch silently falls back to the *math* kernel. It keeps 51 MiB:
+#   three matrices and the inputs. (CUDA's fused kernels draw the dropout mask again in the backward pass.)
 #
-# So a memory test on a CPU needs attention dropout 0, or it measures the wrong kernel.
+# So a memory test on a CPU needs attention dropout 0; otherwise it measures the wrong kernel.
 
 # %% [markdown]
-# On CUDA there are more kernels, in an order of preference. A **T4** is too old for PyTorch's flash kernel, which asks
-# for compute capability 8.0 or newer; there the *memory-efficient* kernel runs, which is tiled as well and takes
-# float32 and masks. To be sure, allow one kernel only: `sdpa_kernel` raises if it cannot run, and warns about the
-# reasons on CUDA.
+# CUDA has more kernels, in an order of preference. A **T4** is too old for PyTorch's flash kernel, which requires
+# compute capability 8.0 or newer; on a T4 the *memory-efficient* kernel runs, which is also tiled and accepts float32
+# and masks. To be sure, allow one kernel only: under `sdpa_kernel`, PyTorch raises an error if that kernel cannot run
+# and, on CUDA, warns about the reasons.
 
 
 # %%
@@ -197,7 +201,7 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPB
 # %% [markdown]
 # ## Complete: a softmax that arrives in tiles
 #
-# How can anybody compute a softmax without seeing all scores? With three running numbers for each query:
+# How can anyone compute a softmax without seeing all scores? With three running quantities for each query:
 #
 # | name | shape | holds |
 # |---|---|---|
@@ -205,19 +209,19 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPB
 # | `total` | [..., queries] | the sum of `exp(score - highest)` over all keys so far |
 # | `mixed` | [..., queries, head_dim] | the sum of `exp(score - highest) * value` so far |
 #
-# After the last tile, the output is `mixed / total`. Subtracting the highest score changes nothing in the quotient,
-# and keeps the exponential from overflowing.
+# After the last tile, the output is `mixed / total`. Subtracting the highest score does not change the quotient, and it
+# keeps the exponential from overflowing.
 
 # %% [markdown]
-# The two sums were made with the highest score *so far*. When a tile brings a higher one, `exp(score - highest)` is
+# The two sums were computed with the highest score *so far*. When a tile brings a higher one, `exp(score - highest)` is
 # out of date for every earlier key, by the same factor.
 #
 # **Exercise.** Complete one step of this **online softmax**.
 #
-# *Contract*
-# - `scores` has the shape [..., queries, keys of the tile], `value` [..., keys of the tile, head_dim].
-# - At the start `highest` is minus infinity, `total` and `mixed` are 0. Every query sees a key of the first tile. Of a
-#   later tile it may see none: all its scores are minus infinity.
+# *Contract.*
+# - `scores` has the shape [..., queries, keys of the tile], and `value` [..., keys of the tile, head_dim].
+# - At the start, `highest` is minus infinity, and `total` and `mixed` are 0. Every query sees a key of the first tile.
+#   It may see none of a later tile, in which case all its scores there are minus infinity.
 # - Return the three tensors after the tile.
 #
 # The check merges three sets of tiles and compares to 1e-10.
@@ -272,24 +276,24 @@ check_merged_tiles(merge_tile)
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: in which sense is this exact?</summary>
-# It is the same sum in another order: no score is left out or approximated, so results differ by rounding only, as
-# they do between any two orders of summation.
+# <details><summary>Explain in one sentence: in what sense is this exact?</summary>
+# It is the same sum in another order: no score is left out or approximated, so results differ only by rounding, as they
+# do between any two orders of summation.
 # </details>
 
 # %% [markdown]
 # ## Write: attention that keeps one number per query
 #
-# Forward now needs no matrix. Backward does: the gradients of scores and values are made with the weights. The idea is
-# that of checkpointing (lesson 03), for one tile at a time: **compute the weights again**. The logsumexp makes that
-# easy, as it is `highest + log(total)`:
+# The forward pass now needs no matrix, but the backward pass does: it computes the gradients of scores and values from
+# the weights. The remedy is the idea of checkpointing (lesson 03), applied to one tile at a time: **compute the weights
+# again**. The logsumexp, which is `highest + log(total)`, makes that easy:
 #
 # `weights = exp(scores - logsumexp)`
 #
-# Each tile of weights appears, is used, and is gone. No second running softmax is needed.
+# Each tile of weights is computed, used and freed. No second running softmax is needed.
 
 # %% [markdown]
-# With the weights of a tile `P` and the gradient `dO` of the output, backward is (all sums run over tiles):
+# With the weights `P` of a tile and the gradient `dO` of the output, the backward pass is (all sums run over tiles):
 #
 # | gradient of | is |
 # |---|---|
@@ -298,13 +302,13 @@ check_merged_tiles(merge_tile)
 # | scores | `dS = P * (dP - D)`, where `D` is the sum of `P * dP` over **all** keys of a query |
 # | query, key | the sums of `dS @ key` and of `dS.mT @ query`, each times the scale |
 #
-# `D` runs over a whole row of weights, of which you hold one tile. But it equals the sum of `output * dO` over the
-# features, which you have before the first tile.
+# `D` is a sum over a whole row of weights, but you hold only one tile of it. Fortunately, `D` equals the sum of
+# `output * dO` over the features, which you can compute before the first tile.
 
 # %% [markdown]
-# Helpers are given. `tile_pairs` yields the tiles: `query[rows]` and `key[columns]` are the queries and keys of one,
-# and `hidden` says which of its pairs a causal mask hides. `merge_into` is the online softmax with one number in place
-# of two: it keeps the output normalised.
+# Two helpers are given. `tile_pairs` yields the tiles: two indices, with which `query[rows]` and `key[columns]` are the
+# tile's queries and keys, and `hidden`, which says which of its pairs a causal mask hides. `merge_into` is the online
+# softmax with one running number instead of two: it keeps the output normalised.
 
 
 # %% tags=["given"]
@@ -347,16 +351,16 @@ class AttentionFunction(torch.autograd.Function):
 
 
 # %% [markdown]
-# **Exercise.** Write forward and backward.
+# **Exercise.** Write the forward and the backward pass.
 #
-# *Contract*
-# - Equal to `eager_attention`, output and three gradients, to 1e-10 in float64. `time` need not be a multiple of
-#   `tile`.
-# - Keep query, key, value, output and logsumexp for backward, and nothing else.
+# *Contract.*
+# - Output and all three gradients equal those of `eager_attention`, to 1e-10 in float64. `time` need not be a multiple
+#   of `tile`.
+# - Keep query, key, value, output and logsumexp for the backward pass, and nothing else.
 # - Hold the scores of one tile at a time, `tile` queries by `tile` keys of each head, and a few tensors of that size.
-#   By hand: SDPA raises.
+# - Write it by hand: SDPA raises an error.
 #
-# *Budget.* At 8 heads and about 550 positions in tiles of 64, a peak of at most 7 % of the eager one.
+# *Budget.* With 8 heads and about 550 positions in tiles of 64, the peak is at most 7 % of the eager one.
 
 # %% tags=["given"]
 from grader import check_tiled_gradients, check_tiled_memory
@@ -431,20 +435,20 @@ check_tiled_memory(tiled_attention)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: what has to happen to the product of queries and keys before it may be merged? Two things.<br>
-# Then: in backward, do the same two things to the scores before you compute the weights again. Which tiles add to the
-# gradient of one key?
+# Then: in the backward pass, do the same two things to the scores before you compute the weights again. Which tiles
+# contribute to the gradient of one key?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is one logsumexp per query enough?</summary>
-# Backward needs the weights, which are functions of query and key up to one number per row, the normaliser: keep that
-# number, and every tile of weights can be computed from the inputs alone.
+# The backward pass needs the weights, which a tile's queries and keys determine up to one number per row, the
+# normaliser: keep that number, and every tile of weights can be computed from the inputs alone.
 # </details>
 
 # %% [markdown]
-# **Why is it faster?** Not because it computes less. Backward computes the scores a second time, so seven matrix
-# products take the place of six. What falls is the number of **bytes moved**: eager attention writes and reads the
-# matrix several times. The cell counts for one forward pass.
+# **Why is it faster?** Not because it computes less. The backward pass computes the scores a second time, so there are
+# seven matrix products instead of six. What falls is the number of **bytes moved**: eager attention writes and reads
+# the matrix several times. The cell counts the bytes of one forward pass.
 
 
 # %%
@@ -460,10 +464,10 @@ for name, bytes_moved in moved.items():
     print(f"{name:<19} {flops / 1e9:.1f} GFLOPs, {bytes_moved / 1e9:.2f} GB moved, {flops / bytes_moved:.0f} per byte")
 
 # %% [markdown]
-# The second line is a worst case: many of these reads hit the cache. An A100 needs about 150 to 200 FLOPs for each
-# byte in bf16 to be limited by arithmetic (roofline, lesson 10). Eager attention is far below.
+# The second line is a worst case, because many of these reads hit the cache. An A100 needs about 150 to 200 FLOPs per
+# byte in bf16 to be limited by arithmetic (roofline, lesson 10). Eager attention is far below that.
 #
-# Published for an A100 (GPT-2 medium, 1,024 positions, forward and backward, FlashAttention paper, 2022):
+# Published figures for an A100 (GPT-2 medium, 1,024 positions, forward and backward, FlashAttention paper, 2022):
 #
 # | | standard | FlashAttention |
 # |---|---|---|
@@ -471,23 +475,24 @@ for name, bytes_moved in moved.items():
 # | memory read and written, GB | 40.3 | 4.4 |
 # | time, ms | 41.7 | 7.3 |
 #
-# Your loop in Python shows the memory, not the speed: each tile is a few operators, each with a launch of its own. A
-# kernel does the whole forward loop in one launch, in on-chip memory.
+# Your loop in Python shows the saving in memory, but not in time, because each tile takes a few operators, each with a
+# launch of its own. A fused kernel runs the whole forward loop in one launch, in on-chip memory.
 
 # %% [markdown]
 # ## What the operator lets you say
 #
-# - **Scale**: one over the square root of `head_dim`, unless you pass `scale=`. It must be the same in backward.
-# - **Mask**: `True` means *seen* in SDPA. In `nn.MultiheadAttention`, `True` means *hidden*. Mind the difference.
-# - **`is_causal`** with fewer queries than keys aligns at the top left: the first query sees the first key only. A
-#   decoder that continues a text wants the bottom right.
+# - **Scale**: one over the square root of `head_dim`, unless you pass `scale=`. The backward pass must use the same
+#   scale.
+# - **Mask**: in SDPA, `True` means *seen*; in `nn.MultiheadAttention`, `True` means *hidden*.
+# - **`is_causal`** with fewer queries than keys aligns at the top left: the first query sees only the first key. A
+#   decoder that continues a text needs the bottom right.
 # - **Variable lengths**: a padding mask is a matrix again. Pack instead (lesson 11). On CUDA,
 #   `torch.nn.attention.varlen.varlen_attn` takes packed rows and the positions where sequences start.
 
 # %% [markdown]
-# **Grouped-query attention** (GQA) gives several query heads one key and value head. It changes the model, not the
-# arithmetic of a kernel. `enable_gqa=True` lets SDPA share without a copy. The cell compares with keys that were
-# copied for each query head.
+# **Grouped-query attention** (GQA) lets several query heads share one key and value head. It changes the model, not the
+# arithmetic of a kernel. `enable_gqa=True` lets SDPA share the heads without a copy. The cell compares this with keys
+# and values that are copied for each query head.
 
 
 # %%
@@ -508,12 +513,12 @@ for attend in (copied, shared):
     print(f"{attend.__name__}: {measure_saved_tensors(attend).total_bytes / MIB:.2f} MiB saved for backward")
 
 # %% [markdown]
-# In training that is a side effect. GQA is made for **generation**, where keys and values of all earlier positions
-# wait in a cache. Further asks for its size.
+# In training, this saving is a side effect. GQA is made for **generation**, where the keys and values of all earlier
+# positions are kept in a cache. An exercise in Further asks for its size.
 #
-# **FlexAttention** takes a Python function in place of a mask, for instance a *sliding window*: each query sees the
-# last `window` positions. Blocks of 128 x 128 in which nothing is seen are skipped. On a CPU the uncompiled function
-# runs, holds all scores, and says so. Compiled (lesson 13), it becomes a fused kernel.
+# **FlexAttention** takes a Python function instead of a mask, for instance a *sliding window*, in which each query sees
+# the last `window` positions. Blocks of 128 x 128 in which nothing is seen are skipped. On a CPU, the uncompiled
+# function runs but holds all scores, and warns about it. Compiled (lesson 13), it becomes a fused kernel.
 
 
 # %%
@@ -538,14 +543,14 @@ print(f"warning: {str(said[0].message).split(' instead')[0] if said else 'none'}
 # %% [markdown]
 # ## Forms: one argument, three times
 #
-# In transformers the attention is a setting of the model: `attn_implementation="eager"`, `"sdpa"`,
-# `"flash_attention_2"`, `"flex_attention"`. Give it to `from_pretrained` or `from_config`, or change it later.
+# In transformers, attention is a setting of the model: `attn_implementation="eager"`, `"sdpa"`, `"flash_attention_2"`,
+# `"flex_attention"`. Pass it to `from_pretrained` or `from_config`, or change it later.
 #
 # | raw PyTorch | Accelerate | Trainer |
 # |---|---|---|
 # | `network.set_attn_implementation("sdpa")` | the same | the same: no argument of `TrainingArguments` |
 #
-# Where a model supports it, SDPA is the default. Eager comes back when somebody asks for it, often in order to look at
+# Where a model supports it, SDPA is the default. Eager attention comes back when somebody asks for it, often to look at
 # the weights.
 
 # %% tags=["given"]
@@ -582,8 +587,8 @@ def train_raw(network, dataset, rows: int, learning_rate: float) -> None:
 
 
 # %% [markdown]
-# Before you run the cell: four layers, 4 heads, rows of 256 tokens with 8 features a head. Which share of the peak is
-# the matrix of weights?
+# Before you run the cell: the model has four layers with 4 heads of 8 features each, and rows have 256 tokens. What
+# share of the peak is the matrix of weights?
 
 
 # %%
@@ -601,13 +606,14 @@ show_forms()
 # %% [markdown]
 # **Exercise.** Train with fused attention, once with Accelerate and once with the Trainer.
 #
-# *Contract*
+# *Contract.*
 # - The model arrives in train mode, with eager attention and without dropout.
-# - Every row once, in order, `rows` at a time; the last rows may be fewer. Plain SGD at `learning_rate`.
-# - With Accelerate: model and optimizer prepared, `accelerator.backward`. With the Trainer: `Trainer.train`;
-#   `same_run` holds the other arguments. Return nothing.
+# - Train on every row once, in order, `rows` at a time; the last update may have fewer. Use plain SGD at
+#   `learning_rate`.
+# - With Accelerate, prepare model and optimizer, and call `accelerator.backward`. With the Trainer, call
+#   `Trainer.train`; `same_run` holds the other arguments. Return nothing.
 #
-# The checks count calls of SDPA, compare the gradient before every update, and measure a run on long rows: a peak of
+# The checks count calls of SDPA, compare the gradient before every update, and measure a run on long rows: its peak is
 # at most 60 % of the eager one.
 
 # %% tags=["given"]
@@ -664,15 +670,15 @@ check_attention_trainer(attention_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: does the attention belong to the loop, or to the model?<br>
-# Then: the loop is that of lesson 00. Two arguments are missing in `same_run`.
+# First: does the attention belong to the loop or to the model?<br>
+# Then: the loop is that of lesson 00. Two arguments are missing from `same_run`.
 # </details>
 
 # %% [markdown]
 # ## The price
 #
 # There is hardly any: the result is exact, and memory and time both fall. Before you run the cell: how much faster is
-# the fused kernel on this device, forward and backward?
+# the fused kernel on this device, forward and backward together?
 
 
 # %%
@@ -696,18 +702,19 @@ for name, prepared in {"eager": eager, "fused": fused}.items():
 print(measure_step_time(eager["step"], fused["step"], run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# - **Use it when** a model has attention: it is exact. Check the kernel once, by `grad_fn` or `sdpa_kernel`.
-# - **Do not** when you need the weights themselves, or when a mask, a number format or dropout makes PyTorch fall back:
-#   then first change what makes it fall back.
+# - **Use it when** a model has attention, because it is exact. Check once which kernel runs, by `grad_fn` or
+#   `sdpa_kernel`.
+# - **Do not** when you need the weights themselves. When a mask, a number format or dropout makes PyTorch fall back,
+#   first change whatever causes the fallback.
 # - **Combine with** packing (lesson 11), bf16, and checkpointing: with the matrix gone, checkpointing saves less per
 #   layer than it did.
 
 # %% [markdown] tags=["further"]
 # ## Further: bug hunt in two accounts
 #
-# An essay on efficient training describes flash attention so: it "works by using a small window size (e.g., 512) to
-# capture local context", next to a second, full-length attention; it came from Google and Stanford; and the usual
-# attention is "prone to vanishing gradients". Which of this is true?
+# An essay on efficient training makes these claims about flash attention: it "works by using a small window size
+# (e.g., 512) to capture local context", next to a second, full-length attention; it came from Google and Stanford; and
+# the usual attention is "prone to vanishing gradients". Which of them are true?
 #
 # A claim about a function can be *tested*. So here is the hunt: functions that claim to be exact attention, some of
 # which look through a window, or worse.
@@ -715,13 +722,13 @@ print(measure_step_time(eager["step"], fused["step"], run_count=3, warm_up_count
 # %% [markdown]
 # **Exercise.** Write tests that find what is wrong with `attend(query, key, value, is_causal)`.
 #
-# *Contract.* Return the set of all names that hold; tensors are [rows, heads, time, head_dim]:
+# *Contract.* Return the names of the function's faults as a set; tensors are [rows, heads, time, head_dim]:
 # - `"window"`: keys beyond some distance, between 4 and 32 positions, have no influence;
 # - `"scale"`: scores are not divided by the square root of `head_dim`;
-# - `"mask_after_softmax"`: with `is_causal` it hides weights, not scores, so that they do not add up to 1;
+# - `"mask_after_softmax"`: with `is_causal` it hides weights instead of scores, so that they do not add up to 1;
 # - `"matrix_kept"`: what is saved for backward grows with the square of the time.
 #
-# A function may have several faults, or none: each test has to work by itself. `measure_saved_tensors` is allowed.
+# A function may have several faults, or none, so each test must work by itself. `measure_saved_tensors` is allowed.
 
 # %% tags=["given"]
 from grader import check_attention_faults
@@ -771,14 +778,15 @@ check_attention_faults(find_attention_faults)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: for each fault, which input makes all *other* faults invisible?<br>
-# Then: few positions, no window; values of one, no scale; two lengths, no absolute size.
+# Then: a few positions hide the window; values of one hide the scale; two lengths replace an absolute size.
 # </details>
 
 # %% [markdown]
 # <details><summary>What is wrong with the essay?</summary>
-# There is no window and no second mechanism: flash attention is exact, tiled, with an online softmax and
-# recomputation. Dao, Fu, Ermon, Rudra and Ré published it in 2022, from Stanford and the University at Buffalo. What it
-# cures is memory traffic. A window is a property of a model, which FlashAttention supports as well.
+# There is no window and no second mechanism: flash attention is exact and tiled, with an online softmax and
+# recomputation. Dao, Fu, Ermon, Rudra and Ré, from Stanford and the University at Buffalo, published it in 2022. It
+# reduces memory traffic; it does not cure vanishing gradients. A window is a property of a model, which FlashAttention
+# also supports.
 # </details>
 # <details><summary>A guide of 2023 says: install optimum and call `model.to_bettertransformer()`. What replaced
 # it?</summary>
@@ -789,14 +797,14 @@ check_attention_faults(find_attention_faults)
 # %% [markdown]
 # ## Further: the cache that grouped queries save
 #
-# During generation, each layer keeps key and value of every earlier position, for each *key* head. Two ideas shrink
-# that cache: fewer key heads (GQA), and layers that see only a window.
+# During generation, each layer keeps the key and the value of every earlier position, for each *key* head. Two ideas
+# shrink this cache: fewer key heads (GQA), and layers that see only a window.
 #
 # **Exercise.** Compute the cache of one sequence, in bytes.
 #
-# *Contract*
-# - Of each `global_every` layers in turn, the last sees all positions; the others see the last `window` positions, and
-#   keep no more. `layers` is a multiple of `global_every`.
+# *Contract.*
+# - In each group of `global_every` consecutive layers, the last sees all positions; the others see only the last
+#   `window` positions, and keep no more. `layers` is a multiple of `global_every`.
 # - `key_heads` heads have a key and a value of `head_dim` numbers each; `heads` is the number of query heads.
 
 # %% tags=["given"]
@@ -855,10 +863,10 @@ check_cache_bytes(cache_bytes)
 # The weights, time by time for each head. SDPA keeps the output and one logsumexp per query.
 # </details>
 # <details><summary>Why does a running softmax rescale its sums?</summary>
-# They were made with an earlier highest score. When it rises, all earlier exponentials shrink by one common factor.
+# They used an earlier highest score. When it rises, all earlier exponentials shrink by one common factor.
 # </details>
-# <details><summary>SDPA saves nothing in your test on a CPU. What do you look at first?</summary>
-# The kernel: `grad_fn`, or `sdpa_kernel`. Dropout makes the CPU fall back to the math kernel.
+# <details><summary>SDPA saves no memory in your test on a CPU. What do you look at first?</summary>
+# The kernel, by `grad_fn` or `sdpa_kernel`. Dropout makes the CPU fall back to the math kernel.
 # </details>
 #
 # **Takeaway: never write down what you can compute again from its inputs and one number per row.**

@@ -9,8 +9,8 @@
 # **You will be able to**
 # - predict the bytes that a chain of operations moves, eager and fused;
 # - find graph breaks and recompiles, and write a step without them;
-# - write a fused linear cross-entropy that holds one chunk of logits;
-# - compile the same run with PyTorch, Accelerate and the Trainer, once.
+# - write a fused linear cross-entropy that holds one chunk of logits at a time;
+# - compile the same run with PyTorch, Accelerate and the Trainer, only once each.
 
 # %% tags=["given"]
 import logging
@@ -30,15 +30,15 @@ has_compiler = any(shutil.which(name) for name in ("g++", "clang++", "cl"))
 print(f"measured on: {device_name()}, torch {torch.__version__}, C++ compiler: {'yes' if has_compiler else 'no'}")
 
 # %% [markdown]
-# On a CPU, PyTorch's default backend writes C++ and needs a compiler: `apt install g++` on Debian, `xcode-select
-# --install` on macOS. Without one, a single demonstration below is skipped. No exercise needs it.
+# On a CPU, PyTorch's default backend writes C++ and needs a compiler: `apt install g++` on Debian,
+# `xcode-select --install` on macOS. Without a compiler, a single demonstration below is skipped. No exercise needs it.
 #
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 12: why can exact attention be faster although it computes more?</summary>
 # It moves fewer bytes: the quadratic matrix never reaches memory.
 # </details>
-# <details><summary>Lesson 03: what does a checkpointed block keep for backward?</summary>
+# <details><summary>Lesson 03: what does a checkpointed block keep for the backward pass?</summary>
 # Its input. The rest is computed again.
 # </details>
 
@@ -60,10 +60,11 @@ print(measure_saved_tensors(lambda: gelu(x, bias)))
 
 # %% [markdown]
 # Ten operations make ten tensors as large as the input, and six of them are saved for backward. Each is written to
-# memory by one operation and read back by the next. The arithmetic is almost free; the traffic is the time.
+# memory by one operation and read back by the next. The arithmetic costs almost nothing; the time goes into this
+# traffic.
 #
-# **Fusion** runs a chain of element-wise operations in one kernel: load a number, do everything, store the result.
-# Intermediate results stay in registers.
+# **Fusion** runs a chain of element-wise operations in one kernel, which loads a number, does everything, and stores
+# the result. Intermediate results stay in registers.
 
 # %% [markdown]
 # ## Predict: the traffic of a chain
@@ -73,11 +74,11 @@ print(measure_saved_tensors(lambda: gelu(x, bias)))
 #
 # **Exercise.** How many bytes does the chain move to and from memory?
 #
-# *Contract*
-# - Every result has `elements` numbers; inputs may be smaller (broadcasting) and need not be read.
+# *Contract.*
+# - Every result has `elements` numbers; inputs may be smaller (broadcasting), and some may not be read at all.
 # - Eager: each operation reads its tensors and writes its result. A tensor named twice by one operation is read once.
-# - Fused: one kernel. Results in `kept` are needed later; the others never reach memory.
-# - Return `(eager, fused)` in bytes. No cache helps.
+# - Fused: there is one kernel. Results in `kept` are needed later; the others never reach memory.
+# - Return `(eager, fused)` in bytes. Assume that no cache helps.
 
 # %% tags=["given"]
 from grader import check_predicted_traffic
@@ -134,13 +135,14 @@ check_predicted_traffic(predict_traffic)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: for one operation, how many tensors cross the bus, and how large is each?<br>
-# Then: for the kernel as a whole, which names exist outside of it?
+# Then: for the kernel as a whole, which names exist outside it?
 # </details>
 
 # %% [markdown]
-# The second row is a training step: what backward needs has to be written. So a compiler that may choose *what to
-# save* gains twice. PyTorch's chooses a minimum cut through the graph of forward and backward together: save the few
-# tensors from which the others are cheap to compute again. (It is lesson 03's idea, at the grain of an operation.)
+# The second row is a training step: what the backward pass needs has to be written, too. So a compiler that may choose
+# *what to save* gains twice. PyTorch's compiler chooses a minimum cut through the joint graph of forward and backward
+# pass: it saves the few tensors from which the others can be cheaply recomputed. (This is the idea of lesson 03, at the
+# level of single operations.)
 
 # %%
 partitioned = torch.compile(gelu, backend="aot_eager_decomp_partition")  # the cut, without Inductor's kernels
@@ -151,12 +153,13 @@ print("partitioned:", round(saved / x.nbytes, 2), "times the input")
 # %% [markdown]
 # ## How it works, on one function
 #
-# `torch.compile` is three stages. **Dynamo** reads the bytecode of your function and records tensor operations as a
-# graph, together with *guards*: what must stay true for the graph to be valid. **AOTAutograd** traces forward and
-# backward into one joint graph and cuts it in two. **Inductor** fuses, and writes Triton (GPU) or C++ (CPU).
+# `torch.compile` has three stages. **Dynamo** reads the bytecode of your function and records its tensor operations as
+# a graph, together with *guards*: conditions that must hold for the graph to be valid. **AOTAutograd** traces forward
+# and backward into one joint graph and cuts it in two. **Inductor** fuses the operations, and writes Triton (GPU) or
+# C++ (CPU).
 #
-# The first stage is `backend="eager"`, the first two are `"aot_eager"`. A backend is any function that takes the graph
-# and returns something callable, so you can look.
+# The first stage alone is `backend="eager"`, and the first two are `"aot_eager"`. A backend is any function that takes
+# the graph and returns something callable, so you can write one that shows you the graph.
 
 
 # %%
@@ -187,8 +190,9 @@ both = aot_autograd(fw_compiler=show_aot("forward"), bw_compiler=show_aot("backw
 torch.compile(gelu, backend=both)(x, bias).sum().backward()
 
 # %% [markdown]
-# Backward is now a graph of known operations, so it can be fused like forward. Last, Inductor: the cell compiles a
-# tiny function, prints the seconds that takes, and the loop that it wrote. All operations are in one loop.
+# The backward pass is now a graph of known operations, so it can be fused like the forward pass. The last stage is
+# Inductor: the cell compiles a tiny function, and prints how many seconds that takes and the loop that Inductor wrote.
+# All operations are in one loop.
 
 # %%
 inductor = {"compile_seconds": None}
@@ -215,12 +219,13 @@ else:
 # | works | fails | – | AOTAutograd: mutation, aliases, a custom operator without a fake version |
 # | works | works | fails | Inductor: code generation, a missing compiler, numerics of fused kernels |
 #
-# <details><summary>A step fails under Inductor, for want of a C++ compiler, and works with `aot_eager`. Is your model
-# at fault?</summary>
-# No: both stages that read your code have passed. The last one has no compiler on this machine.
+# <details><summary>A step works with `aot_eager`, but fails under Inductor because there is no C++ compiler. Is your
+# model at fault?</summary>
+# No: both stages that read your code have passed. Only the last one lacks a compiler on this machine.
 # </details>
 # %% [markdown]
-# <details><summary>The weights differ from the eager run's with `eager` already. What do you look at?</summary>
+# <details><summary>With the backend `eager`, the weights already differ from those of the uncompiled run. What do you
+# look at?</summary>
 # At Dynamo: Python state that your code changes, and that the graph replays differently or not at all.
 # </details>
 
@@ -235,15 +240,15 @@ print("here:", sorted(present))
 print("of the guide's list:", sorted(published & present))
 
 # %% [markdown]
-# Of eight names one is left. nvFuser's backends are gone; TensorRT and ONNX Runtime serve inference, and a package of
-# their own brings its backend along (`torch_tensorrt`). For training, Inductor is what remains.
+# Of the eight names, one is left. nvFuser's backends are gone. TensorRT and ONNX Runtime serve inference; a separate
+# package brings its own backend (`torch_tensorrt`). For training, Inductor is what remains.
 
 # %% [markdown]
 # ## Complete: one graph
 #
-# Dynamo stops where the next operation depends on a *value*, which does not exist while a graph is recorded. It then
-# compiles what it has, lets Python run the rest, and starts again: a **graph break**. Each one ends fusion and makes
-# the device wait. Here are three in five lines.
+# Dynamo stops where the next operation depends on a *value*, because no values exist while a graph is recorded. It then
+# compiles what it has, lets Python run the next part, and starts again: this is a **graph break**. Each break ends
+# fusion and makes the device wait. The function below has three in five lines.
 
 # %% tags=["given"]
 from grader import check_unbroken_loss
@@ -270,10 +275,11 @@ for reason in report.break_reasons:
 
 # %% [markdown]
 # (`generic_jump` is Python's `if`. The third reason is at the return, after the last graph, so `explain` does not count
-# it.) One break hides another: which ones you see depends on the branch that ran.
+# it.) One break can hide another: which ones you see depends on the branch that ran.
 #
-# A graph without breaks can still be compiled again. Its guards hold shapes, dtypes, and every Python value that was
-# read. If one changes, Dynamo **recompiles**; after 8 times it gives up and runs eagerly. Watch three guards fail.
+# Even a graph without breaks may be compiled again. Its guards hold shapes, dtypes, and every Python value that was
+# read. If one of them changes, Dynamo **recompiles**; after 8 times it gives up and runs eagerly. In the next cell,
+# three guards fail.
 
 
 # %%
@@ -298,21 +304,22 @@ history = []
 print("a list that grows:    ", count_graphs([(torch.ones(4), 2.0, history) for _ in range(4)]))
 
 # %% [markdown]
-# - **Shapes**: the second length makes that dimension *dynamic*, so two graphs serve all. `dynamic=True` starts there;
-#   `torch._dynamo.mark_dynamic(x, 0)` says it of one dimension. Padding to a few lengths is the other way out.
-# - **Numbers**: treated alike. A learning rate belongs into a tensor.
-# - **Lists, counters, attributes**: guarded by value, one graph for each. What you log, you return.
+# - **Shapes**: the second length makes that dimension *dynamic*, so two graphs serve all lengths. `dynamic=True` starts
+#   that way; `torch._dynamo.mark_dynamic(x, 0)` declares a single dimension dynamic. Padding to a few lengths is the
+#   other way out.
+# - **Numbers** are treated the same way. Put a learning rate into a tensor.
+# - **Lists, counters, attributes** are guarded by value, with one graph for each value. Return what you want to log.
 #
-# `TORCH_LOGS=graph_breaks,recompiles` in the environment prints each one with its reason.
+# `TORCH_LOGS=graph_breaks,recompiles` in the environment prints each break and recompile with its reason.
 
 # %% [markdown]
 # **Exercise.** Write `trimmed_loss_with_breaks` as one graph.
 #
-# *Contract*
+# *Contract.*
 # - Return `(loss, largest)`: two tensors with the values of the function above. `loss` has its gradient.
-# - Called through `torch.compile`, it makes 1 graph, 0 breaks and no recompile for batches of one shape, whichever
-#   rows are within the limit: some, all or none.
-# - No switch of `torch._dynamo.config` helps: the check sets its own. No two rows have the same loss.
+# - Called through `torch.compile`, it makes 1 graph, 0 breaks and no recompile for batches of one shape, whether some,
+#   all or none of the rows are within the limit.
+# - No switch of `torch._dynamo.config` helps, because the check sets its own. No two rows have the same loss.
 #
 # The check uses a backend that needs no compiler.
 
@@ -361,8 +368,8 @@ check_unbroken_loss(trimmed_loss)
 # </details>
 
 # %% [markdown]
-# **One block instead of the model.** Compile time grows with the graph. A transformer repeats one block, so compile
-# the block: its graph is reused for all. This is *regional* compilation.
+# **One block instead of the model.** Compile time grows with the graph. A transformer repeats one block, so compile the
+# block: its graph is reused for all the others. This is called *regional* compilation.
 
 # %%
 from grader import make_transformer
@@ -383,8 +390,9 @@ for scope in ("model", "block"):
     print(f"{scope}: {time.perf_counter() - started:.1f} s, graphs of {sizes} nodes")
 
 # %% [markdown]
-# **A budget for what is saved.** The minimum cut recomputes only what is free. `activation_memory_budget` goes on, from
-# 1 (that cut) to 0 (a checkpoint around the graph), and recomputes matrix products where the budget asks for it.
+# **A budget for what is saved.** The minimum cut recomputes only what costs next to nothing. `activation_memory_budget`
+# goes further, from 1 (that cut) to 0 (a checkpoint around the whole graph): where the budget requires it, even matrix
+# products are recomputed.
 
 # %%
 import torch._functorch.config as partitioner
@@ -398,7 +406,7 @@ for budget in (1.0, 0.6, 0.3):
         print(f"budget {budget}: {format_bytes(measure_saved_tensors(partial(compiled, batch)).total_bytes)}")
 
 # %% [markdown]
-# **Modes**, for Inductor on a GPU:
+# **Modes** of Inductor on a GPU:
 #
 # | `mode` | adds | costs |
 # |---|---|---|
@@ -407,13 +415,13 @@ for budget in (1.0, 0.6, 0.3):
 # | `"max-autotune"` | tries several kernels for each product, and CUDA graphs | minutes of compile time |
 #
 # **Distributed.** Compiled DDP breaks its graph at the borders of its gradient buckets (`DDPOptimizer`), so that an
-# all-reduce can start while backward goes on: a graph break that you want.
+# all-reduce can start while the backward pass continues. This is a graph break that you want.
 
 # %% [markdown]
 # ## Write: a loss that never holds its logits
 #
-# Fusing element-wise operations is a compiler's work. The largest tensor of a language model needs you: logits,
-# [tokens, vocabulary]. `cross_entropy` saves their log-softmax, and backward makes their gradient.
+# A compiler can fuse element-wise operations, but the largest tensor of a language model needs you: the logits,
+# [tokens, vocabulary]. `cross_entropy` saves their log-softmax, and the backward pass then creates their gradient.
 
 # %%
 token_count, width, vocabulary = 8_192, 4_096, 128_256
@@ -421,25 +429,25 @@ print(f"logits of {token_count:,} tokens in float32: {format_bytes(token_count *
 print(f"hidden states in float32:        {format_bytes(token_count * width * 4)}")
 
 # %% [markdown]
-# The loss is a mean over rows, and rows are independent. So go through them in chunks. The gradient of the logits
-# `z` of a row with target `t` is known in closed form as soon as the chunk is:
+# The loss is a mean over rows, and rows are independent, so you can go through them in chunks. As soon as the logits
+# `z` of a chunk are known, so is their gradient, in closed form. For a row with target `t` it is
 #
 # `d loss / d z = (softmax(z) - onehot(t)) / n`, and 0 for an ignored row,
 #
-# where `n` counts the rows that are not ignored. A product with the weight turns it into the gradient of the hidden
-# states, a product with the hidden states into that of the weight. Then the chunk's logits can go, *in forward*:
-# backward only scales what is there.
+# where `n` counts the rows that are not ignored. Multiplying it by the weight gives the gradient of the hidden states;
+# multiplying it by the hidden states gives that of the weight. After that, the chunk's logits can be freed, *still in
+# the forward pass*: the backward pass only scales the gradients that it finds.
 
 # %% [markdown]
-# **Exercise.** Write both directions of linear layer and cross-entropy in one.
+# **Exercise.** Write the forward and backward pass of a linear layer and its cross-entropy as one function.
 #
-# *Contract*
+# *Contract.*
 # - The loss is the mean of `F.cross_entropy(hidden @ weight.T, targets)` over rows whose target is not -100. A chunk
 #   may be short, or ignored altogether.
 # - After `(loss * factor).backward()`, `hidden` and `weight` have the gradients of the plain version, to 1e-6.
-# - Budget, checked on 16 chunks: saved bytes at most a sixth of the plain loss's, peak at most 35 %. One chunk of
+# - Budget, checked on 16 chunks: saved bytes at most a sixth of the plain loss's, peak at most 35 %. Hold one chunk of
 #   logits at a time.
-# - By hand: `F.linear_cross_entropy` raises.
+# - Write it by hand: `F.linear_cross_entropy` raises an error.
 
 # %% tags=["given"]
 from grader import check_chunked_gradients, check_chunked_peak
@@ -531,18 +539,18 @@ check_chunked_peak(chunked_cross_entropy)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write the loop with plain autograd in mind. What of a chunk is needed after its two products?<br>
+# First: write the loop with plain autograd in mind. What of a chunk is still needed after its two products?<br>
 # Then: an ignored target is -100, which indexes a row of the softmax from its end. Which rows must become zero?
 # </details>
 
 # %% [markdown]
-# PyTorch 2.13 has the fused loss, and **its default saves nothing**: without `options` it is the plain version under
-# another name. With them it chunks. (The meter shows no saved bytes because it keeps its gradients outside of
-# autograd's view; the peak shows them.)
+# PyTorch 2.13 has the fused loss, but **its default saves no memory**: without `options` it is the plain version under
+# another name. With `options` it works in chunks. (The meter shows no saved bytes because this loss keeps its gradients
+# where autograd does not see them; the peak includes them.)
 #
 # Liger-Kernel's `LigerFusedLinearCrossEntropyLoss` does what you wrote, in Triton; the Trainer's `use_liger_kernel`
 # patches it in. Cut Cross-Entropy goes further and keeps a tile of logits in fast memory. `torch.compile` alone does
-# not find this: it fuses around a matrix product, not through it.
+# not find this optimization, because it fuses around a matrix product, not through it.
 
 # %% [markdown]
 # ## Forms: compiled once, three times
@@ -555,8 +563,8 @@ check_chunked_peak(chunked_cross_entropy)
 # | regional | by hand | `use_regional_compilation` | of Accelerate's environment |
 # | what is compiled | what you pass | the model, in `prepare` | the model, in `train` |
 #
-# Accelerate keeps the first Accelerator's plugin for the whole process: a second one with another plugin changes
-# nothing, silently. Hence the reset below.
+# Accelerate keeps the first Accelerator's plugin for the whole process: a second Accelerator with another plugin
+# silently changes nothing. That is why the code below resets its state.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -581,8 +589,8 @@ def train_raw(model, dataset, rows, learning_rate, backend):
 
 
 # %% [markdown]
-# First the raw loop, with a backend that counts, and with the reason of each recompile. The batches are all alike. How
-# many graphs do you expect from 3 updates?
+# First comes the raw loop, with a count of its graphs. The cell also prints one attribute of the model's configuration,
+# before and after a run. The batches all have the same shape. How many graphs do you expect from 3 updates?
 
 # %%
 from torch._dynamo.utils import counters
@@ -605,20 +613,22 @@ print("problem_type before:", start.config.problem_type, "- after:", reference.c
 count_compilations(train_raw)
 
 # %% [markdown]
-# Two, and no shape has changed. The classifier's first forward *writes* `model.config.problem_type`, and its second
-# reads it: the guard `problem_type is None` fails, and the whole model is compiled again. On a GPU and with Inductor
-# that doubles the minutes before the first useful step. `TORCH_LOGS=recompiles` prints exactly this guard. The cure is
-# to set the attribute to the value that it takes, before the first forward.
+# There are two, although no shape has changed. The classifier's first forward pass *writes*
+# `model.config.problem_type`, and its second reads it: the guard `problem_type is None` fails, and the whole model is
+# compiled again. On a GPU with Inductor, that doubles the minutes before the first useful step. `TORCH_LOGS=recompiles`
+# prints exactly this guard. The cure is to set the attribute, before the first forward pass, to the value that it will
+# take.
 
 # %% [markdown]
 # **Exercise.** Train one model with Accelerate and one with the Trainer, compiled once.
 #
-# *Contract*
-# - One epoch in order, batches of `rows` (all full), SGD at a constant `learning_rate`: the weights of `train_raw`.
-# - Compiled by `backend`, a name: 1 graph, no break, no recompile. The model arrives as `make_pair_classifier` builds
+# *Contract.*
+# - Run one epoch in order, in batches of `rows` (all full), with SGD at a constant `learning_rate`. The weights equal
+#   those of `train_raw`.
+# - Compile with `backend`, a name: 1 graph, no break, no recompile. The model arrives as `make_pair_classifier` builds
 #   it.
-# - With Accelerate: a loop of your own; the plugin or the backend's name goes to `Accelerator`. With the Trainer: its
-#   arguments; `same_run` holds the others. Nothing is returned.
+# - With Accelerate, write a loop of your own; pass the plugin or the backend's name to `Accelerator`. With the Trainer,
+#   use its arguments; `same_run` holds the others. Return nothing.
 #
 # The checks run the backends `eager` and `aot_eager`.
 
@@ -688,18 +698,19 @@ check_compiled_trainer(compile_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: print `model.config.problem_type` before and after one forward.<br>
-# Then: a missing name means Inductor in all three forms. Where does `backend` go in each?
+# First: print `model.config.problem_type` before and after one forward pass.<br>
+# Then: if no backend is named, all three forms use Inductor. Where does `backend` go in each?
 # </details>
 
 # %% [markdown]
-# One more default changes numbers on a GPU. Where they compile on CUDA without mixed precision, Accelerate switches
-# tf32 on, and the Trainer does so on Ampere and later (accelerate 1.15, transformers 5.23). The raw loop does not, so
-# the forms agree to tf32's digits only. The checks keep all products in float32.
+# One more default changes numbers on a GPU. When compiling on CUDA without mixed precision, Accelerate switches tf32
+# on, and so does the Trainer on Ampere and later (accelerate 1.15, transformers 5.23). The raw loop does not, so the
+# forms agree only to the precision of tf32. The checks keep all products in float32.
 
 # %% [markdown]
-# **The price.** Compilation is paid before the first step, and again for each recompile. The saving comes step by step.
-# So there is a number of steps before which compiling loses. Measured for `gelu` above, without gradients:
+# **The price.** You pay for compilation before the first step, and again at each recompile, while the saving accrues
+# step by step. So compiling loses until a certain number of steps has been made. Measured for `gelu` above, without
+# gradients:
 
 # %%
 if inductor["compile_seconds"]:
@@ -727,26 +738,27 @@ if inductor["compile_seconds"]:
     print(f"pays after {inductor['compile_seconds'] / saving:,.0f} calls" if saving > 0 else "does not pay here")
 
 # %% [markdown]
-# The memory side is above: six saved tensors become one, with no compiler, and 16 chunks of logits become one.
+# The saving in memory was shown above: six saved tensors become one, even without a C++ compiler, and of 16 chunks of
+# logits only one is held at a time.
 #
-# - **Use it when** a run has thousands of steps of a few shapes, with many small or element-wise operations; and the
+# - **Use it when** a run has thousands of steps of a few shapes, with many small or element-wise operations. Use the
 #   chunked loss whenever logits are among the largest tensors.
-# - **Do not** when shapes change all the time, runs are short, large matrix products take the time anyway, or you are
-#   debugging.
-# - **Combine with** mixed precision (casts are fused), SDPA, and regional compilation for deep models. Check the count
+# - **Do not** when shapes change all the time, runs are short, large matrix products take most of the time anyway, or
+#   you are debugging.
+# - **Combine with** mixed precision (casts are fused), SDPA, and regional compilation for deep models. Check the number
 #   of graphs after every change.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>What does fusion save?</summary>
-# Traffic between operations, and, in training, the tensors between them that backward can compute again.
+# Traffic between operations, and, in training, the tensors between them that the backward pass can recompute.
 # </details>
-# <details><summary>What is a graph break, and what a recompile?</summary>
+# <details><summary>What is a graph break, and what is a recompile?</summary>
 # A break: Python needs a value, so a graph ends. A recompile: a guard fails, so the same code is compiled again.
 # </details>
-# <details><summary>Why can the chunked loss compute its gradients in forward?</summary>
-# The loss is the last operation: what arrives in backward is one number, which scales them.
+# <details><summary>Why can the chunked loss compute its gradients in the forward pass?</summary>
+# The loss is the last operation, so the backward pass receives a single number, which scales the gradients.
 # </details>
 #
 # **Takeaway: count bytes and graphs; a compiler removes traffic that it can see, and you remove the tensors that it
@@ -760,7 +772,8 @@ if inductor["compile_seconds"]:
 # - [Distributed Data Parallel][ddp], PyTorch's notes: DDPOptimizer and its breaks.
 # - [torch.compile troubleshooting][trouble]: breaks, guards, recompiles, and the backends for diagnosis.
 # - [linear_cross_entropy][loss], PyTorch 2.13: the reference path without `options`.
-# - [Liger Kernel][liger]: gradients of the fused loss in forward. [Cut Cross-Entropy][cut]: logits in fast memory.
+# - [Liger Kernel][liger]: gradients of the fused loss in the forward pass. [Cut Cross-Entropy][cut]: logits in fast
+#   memory.
 # - [Accelerate, TorchDynamoPlugin][plugin].
 # - Hugging Face, *Efficient Training on a Single GPU*, v4.30: the list of backends that the lesson compares.
 #

@@ -1,14 +1,15 @@
 # %% [markdown]
 # # 14. Collectives
 #
-# You add up tensors of several processes in four ways, count what each way sends, and say which one is fastest when.
+# You add up the tensors of several processes in four ways, count what each way sends, and say which one is fastest
+# when.
 #
 # 60 min (estimated) · CPU is enough · after lesson 08
 
 # %% [markdown]
 # **You will be able to**
 # - predict the rounds and the bytes of four all-reduces;
-# - complete the butterfly, and write the ring, where no rank sends two tensors, however many ranks there are;
+# - complete the butterfly, and write the ring, in which no rank sends two whole tensors, however many ranks there are;
 # - find the rank at fault, and what it did, when collectives hang.
 
 # %% tags=["given"]
@@ -35,35 +36,36 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Four micro-batches of one size make a batch. How do you get its gradient from theirs?</summary>
-# The mean of their four gradients: each loss is divided by 4, and the gradients add up.
+# <details><summary>Four micro-batches of equal size make a batch. How do you get its gradient from theirs?</summary>
+# It is the mean of their four gradients: each loss is divided by 4, and the gradients add up.
 # </details>
-# <details><summary>Which rule lets AdamW hide a gradient that is 4 times too large?</summary>
-# It divides the mean of gradients by the root of their mean square. A constant factor cancels.
+# <details><summary>Why does AdamW hide a gradient that is 4 times too large?</summary>
+# It divides the mean of the gradients by the root of their mean square, so a constant factor cancels.
 # </details>
 
 # %% [markdown]
-# **The problem.** Eight devices hold the same DistilBERT. Each reads other examples. So each has a gradient of its
-# own: 65,783,042 numbers, 250.9 MiB.
+# **The problem.** Eight devices hold the same DistilBERT, and each reads different examples. So each has its own
+# gradient of 65,783,042 numbers, 250.9 MiB.
 #
-# Before the update, each device needs the sum of all eight. One device can collect them and send the sum back. It then
-# sends seven copies, 1.7 GiB, and the others wait. How few bytes can a device send, and how few times must it wait?
+# Before the update, each device needs the sum of all eight gradients. One device can collect them and send the sum
+# back, but then it sends seven copies, 1.7 GiB, while the others wait. How few bytes can a device send, and how few
+# times must it wait?
 
 # %% [markdown]
 # ## Processes that talk
 #
 # A **rank** is a process with a number, from 0 to `world_size - 1`. `run_ranks(function, world_size)` runs a function
-# in real processes of this machine. It fills in the parameters that a function names:
+# in real processes on this machine. It passes those of these parameters that the function names:
 #
 # | parameter | is |
 # |---|---|
 # | `rank`, `world_size` | the number of this process, and how many there are |
-# | `send(tensor, destination)` | sends a copy, and goes on at once |
-# | `receive(source)` | waits for the next tensor of that rank, and returns it |
+# | `send(tensor, destination)` | sends a copy, and continues at once |
+# | `receive(source)` | waits for the next tensor from that rank, and returns it |
 #
-# Ranks share no memory. What a function uses goes to them in a file: imports, other functions, plain numbers. A
-# tensor, a model or a lambda of the notebook cannot go there. Hand a tensor over as an argument, or make it in the
-# function.
+# Ranks share no memory. Whatever the function uses reaches them in a file: imports, other functions, plain numbers. A
+# tensor, a model or a lambda of the notebook cannot be written there. Pass a tensor as an argument, or create it inside
+# the function.
 
 
 # %%
@@ -77,17 +79,17 @@ run = run_ranks(pass_to_the_right, 4)
 print(run)
 
 # %% [markdown]
-# The table counts real messages. The file `ranks/pass_to_the_right.py`, which is now next to this notebook, is what
-# the four processes imported.
+# The table counts real messages. The file `ranks/pass_to_the_right.py`, which is now next to this notebook, is what the
+# four processes imported.
 #
-# All four messages were under way together. That is one **round**: in a round each rank can send one message and
-# receive one, all side by side.
+# All four messages were under way at the same time. That is one **round**: in a round, each rank can send one message
+# and receive one, all in parallel.
 
 # %% [markdown]
 # ## All-reduce, the naive way
 #
-# An **all-reduce** gives every rank the sum of the tensors of all ranks. The naive way goes through rank 0. It is
-# worked.
+# An **all-reduce** gives every rank the sum of the tensors of all ranks. The naive way, shown here in full, goes
+# through rank 0.
 
 
 # %% tags=["given"]
@@ -116,12 +118,12 @@ for rank, total in enumerate(run.returned):
 print(run)
 
 # %% [markdown]
-# Rank `r` gives `16**r`. So hexadecimal digit `r` of a sum, from the right, counts rank `r`. In `0x1111` each of four
-# ranks is counted once. A digit 0 is a rank that is missing, a digit 2 one that was added twice. The checks speak of
-# such sums.
+# Rank `r` contributes `16**r`, so the hexadecimal digit `r` of a sum, counted from the right, says how often rank `r`
+# was added. In `0x1111`, each of four ranks was added once. A digit 0 is a rank that is missing, and a digit 2 is one
+# that was added twice. The checks report such sums.
 #
-# Rank 0 receives one message in a round. It needs three rounds to hear from three ranks, and three
-# to send them the sum.
+# Rank 0 receives one message per round, so it needs three rounds to hear from three ranks, and three more to send them
+# the sum.
 
 # %% [markdown]
 # ## Predict: rounds and bytes
@@ -129,21 +131,25 @@ print(run)
 # | all-reduce | how |
 # |---|---|
 # | naive | all send to rank 0; rank 0 adds up, and sends the sum to each |
-# | tree | pairs add up into one of them, then pairs of these, until rank 0 has it; back down the same tree |
+# | tree | pairs add up into one of the two, then pairs of these, until rank 0 has the sum; back down the same tree |
 # | butterfly | each rank swaps what it holds with a partner 1 away, then 2 away, then 4 away, and so on; both add |
-# | ring | a tensor is cut into N chunks; in each round each rank sends one chunk to its right neighbour |
+# | ring | a tensor is cut into N chunks; in each round, each rank sends one chunk to its right neighbour |
 
 # %% [markdown]
-# In the ring, chunks are added up on their way first. A chunk is finished when all N ranks are in it. Then each
-# finished chunk goes round once more, so that all ranks get it.
+# In the ring, chunks are first added up on their way round. A chunk is finished when it contains the contributions of
+# all N ranks. Then each finished chunk goes round once more, so that all ranks get it.
 
 # %% [markdown]
 # **Exercise.** Predict what each of them costs.
 #
-# *Contract.* Return two numbers: the rounds, and the bytes that the rank sends that sends **most**. Every tensor has
-# `tensor_bytes`. The tree also takes a number of ranks that is no power of two. A rank without partner then waits. The
-# butterfly is asked for powers of two only. In the ring, a chunk is 1 / N of the tensor: do not round its bytes. It is
-# judged on numbers of ranks that are not shown here.
+# *Contract.*
+# - Return two numbers: the rounds, and the bytes sent by the rank that sends **most**.
+# - The tensor of every rank has `tensor_bytes` bytes.
+# - The tree also accepts a number of ranks that is not a power of two. A rank without a partner then waits. The
+#   butterfly is asked for powers of two only.
+# - In the ring, a chunk is 1 / N of the tensor: do not round its bytes.
+#
+# The check asks about numbers of ranks that are not shown here.
 
 
 # %% exercise="predict_all_reduce"
@@ -174,13 +180,13 @@ check_all_reduce_costs(predict_all_reduce)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: draw four ranks as four columns. Draw one arrow for each message, and one row for each round.<br>
-# Then: how many sums are left after each round of the tree? How many ranks are in what a rank holds, after each round
-# of the butterfly? How often does one chunk of the ring move?
+# First: draw four ranks as four columns, with one arrow for each message and one row for each round.<br>
+# Then: how many sums are left after each round of the tree? In the butterfly, how many ranks have been added into what
+# one rank holds, after each round? How often does one chunk of the ring move?
 # </details>
 
 # %% [markdown]
-# **Run.** The tree is worked too. `distance` doubles on the way up. On the way down it is halved.
+# **Run.** The tree is also given in full. `distance` doubles on the way up and is halved on the way down.
 
 
 # %% tags=["given"]
@@ -214,7 +220,7 @@ def report(name, all_reduce, world_size=8, elements=1024):
 runs = {"naive": report("naive", all_reduce_naive), "tree": report("tree", all_reduce_tree)}
 
 # %% [markdown]
-# **Investigate.** S is the bytes of one tensor, N the number of ranks. The last column is for N = 8.
+# **Investigate.** S is the bytes of one tensor, and N the number of ranks. The last column is for N = 8.
 #
 # | | rounds | the busiest rank sends | N = 8 |
 # |---|---|---|---|
@@ -223,34 +229,35 @@ runs = {"naive": report("naive", all_reduce_naive), "tree": report("tree", all_r
 # | butterfly | log2 N | S log2 N | 3 rounds, 3 S |
 # | ring | 2 (N - 1) | 2 (N - 1) / N S | 14 rounds, 1.75 S |
 #
-# The logarithm is rounded up where N is no power of two. In words: *the tree and the butterfly need few rounds, since
-# what a sum holds doubles; the ring sends little, since it cuts the tensor.*
+# The logarithm is rounded up where N is not a power of two. In words: *the tree and the butterfly need few rounds,
+# because the number of ranks in a sum doubles each round; the ring sends little, because it cuts the tensor.*
 
 # %% [markdown]
-# **Names.** The butterfly is also called *recursive doubling*. A sum on one rank is a *reduce*, the way back a
-# *broadcast*. All operations of all ranks together are *collectives*; `send` and `receive` are *point to point*.
+# **Names.** The butterfly is also called *recursive doubling*. Collecting the sum on one rank is a *reduce*, and the
+# way back is a *broadcast*. Operations in which all ranks take part are *collectives*; `send` and `receive` are *point
+# to point*.
 #
-# **Modify.** Run the tree on 5 ranks. Before you do: more rounds than on 8, fewer, or as many?
+# **Modify.** Run the tree on 5 ranks. Before you do: will it take more rounds than on 8, fewer, or as many?
 
 # %%
 run_of_five = report("tree", all_reduce_tree, world_size=5)
 
 # %% [markdown]
-# As many: 6. Rank 4 has no partner in the first two rounds. It needs the third one, as rank 4 of eight does.
+# It takes as many: 6. Rank 4 has no partner in the first two rounds, and needs the third, just like rank 4 of eight.
 #
-# <details><summary>Explain in one sentence: why is the busiest rank what counts?</summary>
+# <details><summary>Explain in one sentence: why is it the busiest rank that counts?</summary>
 # An all-reduce ends when the last rank has the sum, so the rank with the most work sets the time.
 # </details>
 
 # %% [markdown]
 # ## Complete: the butterfly
 #
-# In the tree, half of the ranks at least send nothing in a round. In the butterfly all of them send in each round:
-# partners swap what they hold, and both add. After a round at distances 1, 2 and 4, a rank holds the sum of 2, 4 and 8
-# ranks.
+# In the tree, at least half of the ranks send nothing in a round. In the butterfly, all of them send in every round:
+# partners swap what they hold, and both add. After the rounds at distances 1, 2 and 4, a rank holds the sum of 2, 4 and
+# 8 ranks.
 #
-# The partner at distance `d` is `rank ^ d`, where `^` is Python's exclusive or: it flips one bit of the number. So
-# partners are mutual: `5 ^ 4` is 1, and `1 ^ 4` is 5.
+# The partner at distance `d` is `rank ^ d`, where `^` is Python's exclusive or: it flips one bit of the number.
+# Partners are therefore mutual: `5 ^ 4` is 1, and `1 ^ 4` is 5.
 
 # %% tags=["given"]
 from grader import check_butterfly_rounds, check_butterfly_sums
@@ -259,14 +266,13 @@ from grader import check_butterfly_rounds, check_butterfly_sums
 # **Exercise.** Complete the butterfly.
 #
 # *Contract.*
-# - Return the sum on every rank, with the same bits everywhere. `tensor` stays as it is; it has any shape.
-# - A rank sends all that it holds, once to each partner, and receives once from each: log2 N rounds. Distances may come
+# - Return the sum on every rank, with the same bits everywhere. `tensor` has any shape, and must not change.
+# - A rank sends all that it holds once to each partner, and receives once from each: log2 N rounds. Distances may come
 #   in any order.
-# - For numbers of ranks that are no power of two, each rank raises a `ValueError` and sends nothing: that line is
-#   there.
-# - By hand: `send` and `receive` alone.
+# - If the number of ranks is not a power of two, each rank raises a `ValueError` and sends nothing (given).
+# - Write it by hand, with `send` and `receive` alone.
 #
-# Judged on 8, 4 and 2 ranks, and on a number that is refused.
+# The checks run 8, 4 and 2 ranks, and a number to reject.
 
 
 # %% exercise="all_reduce_butterfly"
@@ -310,19 +316,19 @@ check_butterfly_rounds(all_reduce_butterfly)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write the three partners of rank 0 of eight, and what rank 0 holds after each of them.<br>
-# Then: one round is two lines. Which of them must come first, so that nobody waits for ever?
+# First: write down the three partners of rank 0 of eight, and what rank 0 holds after each of them.<br>
+# Then: one round is two lines. Which of them must come first, so that nobody waits forever?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why do all ranks end with the same bits, although floats round?</summary>
-# Both partners add the same two numbers, and a + b rounds as b + a does.
+# Both partners add the same two numbers, and a + b rounds in the same way as b + a.
 # </details>
 
 # %% [markdown]
 # ## Write: the ring
 #
-# Three ranks hold `a`, `b` and `c`, each cut into chunks 0, 1 and 2. Rank `r` begins with its chunk `r`:
+# Three ranks hold `a`, `b` and `c`, each cut into chunks 0, 1 and 2. Rank `r` begins by sending its chunk `r`:
 #
 # | | rank 0 | rank 1 | rank 2 |
 # |---|---|---|---|
@@ -330,8 +336,8 @@ check_butterfly_rounds(all_reduce_butterfly)
 # | round 1 | a0 · a1 · **c2+a2** | **a0+b0** · b1 · b2 | c0 · **b1+c1** · c2 |
 # | round 2 | a0 · **b1+c1+a1** · c2+a2 | a0+b0 · b1 · **c2+a2+b2** | **a0+b0+c0** · b1+c1 · c2 |
 #
-# Bold is what came in and was added. After two rounds each rank has one finished chunk. Two more rounds carry finished
-# chunks on. They replace what is there.
+# Bold marks the chunk that came in and was added. After two rounds, each rank has one finished chunk. Two more rounds
+# pass the finished chunks on, and each replaces the chunk that the receiver had.
 
 # %% tags=["given"]
 from grader import check_ring_sums, check_ring_traffic
@@ -339,16 +345,21 @@ from grader import check_ring_sums, check_ring_traffic
 # %% [markdown]
 # **Exercise.** Write the ring from its contract.
 #
-# *Contract.* Return the sum on every rank, in the shape of `tensor`, with the same bits everywhere. `tensor` stays as
-# it is. It is contiguous and has any shape: its elements need not share out evenly, and may be fewer than the ranks.
-# One rank alone sends nothing, and returns what it has. By hand: `send` and `receive` alone. It is judged on 4 ranks,
-# on an odd number and on 1.
+# *Contract.*
+# - Return the sum on every rank, in the shape of `tensor`, with the same bits everywhere. `tensor` must not change.
+# - `tensor` is contiguous and has any shape: its elements need not divide evenly by the number of ranks, and may be
+#   fewer.
+# - A single rank sends nothing, and returns what it has.
+# - Write it by hand, with `send` and `receive` alone.
+#
+# The checks run 4 ranks, an odd number and 1.
 
 # %% [markdown]
-# *What may be sent.* A rank sends only to `(rank + 1) % world_size` and receives only from `(rank - 1) % world_size`.
-# It sends at most 2 (N - 1) messages, none with more elements than the number of elements over N, rounded up. All
-# messages are received. There are at most 2 (N - 1) rounds: no rank waits for its left neighbour before it sends for
-# the first time.
+# *What may be sent*
+# - A rank sends only to `(rank + 1) % world_size` and receives only from `(rank - 1) % world_size`.
+# - It sends at most 2 (N - 1) messages, none with more elements than the number of elements over N, rounded up. All
+#   messages are received.
+# - There are at most 2 (N - 1) rounds, so no rank may wait for its left neighbour before it sends for the first time.
 
 
 # %% exercise="all_reduce_ring"
@@ -390,29 +401,28 @@ check_ring_traffic(all_reduce_ring)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: in the table, which chunk does rank 0 send in round 1, and which one in round 2? Which one does it
-# receive?<br>
+# First: in the table, which chunk does rank 0 send in round 1, and which one in round 2? Which one does it receive?<br>
 # Then: `torch.Tensor.tensor_split(N)` always gives N chunks, some of them empty if need be; `chunk(N)` may give fewer.
-# Both give views of the tensor.
+# Both return views of the tensor.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does a rank of the ring never send two whole tensors?</summary>
-# In each of two halves it sends every chunk but one, so 2 (N - 1) / N of a tensor.
+# In each of the two halves it sends all chunks except one, which makes 2 (N - 1) / N of a tensor.
 # </details>
 #
-# Can anything send less? Each number takes N - 1 messages to be added up, and N - 1 to reach the others. That makes
-# 2 (N - 1) S for all ranks together. So the busiest rank sends 2 (N - 1) / N S at least: the ring is optimal
-# [Patarasuk and Yuan], as long as only ranks add.
+# Can any method send less? Each number takes N - 1 messages to be added up, and N - 1 to reach the other ranks. That
+# makes 2 (N - 1) S for all ranks together, so the busiest rank sends at least 2 (N - 1) / N S. The ring is therefore
+# optimal [Patarasuk and Yuan], as long as only ranks add.
 
 # %% [markdown]
 # ## Which one is fastest, and when
 #
-# A message of `n` bytes takes `latency + n / bandwidth` seconds. The latency is what an empty message takes. So an
-# all-reduce whose rounds all carry `n` bytes takes `rounds * (latency + n / bandwidth)`.
+# A message of `n` bytes takes `latency + n / bandwidth` seconds, where the latency is the time of an empty message. So
+# an all-reduce whose rounds all carry `n` bytes takes `rounds * (latency + n / bandwidth)`.
 #
-# The next cell assumes a latency of 20 microseconds and a bandwidth of 10 GB/s. Before you run it: which way wins for
-# a tensor of 1 KiB, and which one for 256 MiB?
+# The next cell assumes a latency of 20 microseconds and a bandwidth of 10 GB/s. Before you run it: which all-reduce
+# wins for a tensor of 1 KiB, and which for 256 MiB?
 
 # %%
 from grader import KIB, draw_curves
@@ -440,12 +450,12 @@ draw_curves(
 )
 
 # %% [markdown]
-# Small tensors pay for rounds: the butterfly wins. Large tensors pay for bytes: the ring wins, and the butterfly takes
-# `3 / 1.75`, which is 1.71 times as long. They are equal where `14 (l + S / 8b) = 3 (l + S / b)`: at `S = 8.8 l b`,
-# here 1.68 MiB, where the figure has its line.
+# For small tensors, time goes into rounds, so the butterfly wins. For large tensors, it goes into bytes: the ring wins,
+# and the butterfly takes `3 / 1.75`, which is 1.71 times as long. With latency `l` and bandwidth `b`, the two are equal
+# where `14 (l + S / 8b) = 3 (l + S / b)`: at `S = 8.8 l b`, here 1.68 MiB, where the figure has its line.
 #
-# The model has a second way in. `predict_seconds` replays the messages that your ranks really sent, with each rank
-# sending one at a time and receiving one at a time. The next cell compares it with the formula.
+# The model can also be applied in a second way: `predict_seconds` replays the messages that your ranks really sent,
+# with each rank sending one at a time and receiving one at a time. The next cell compares the result with the formula.
 
 # %%
 for name, run in runs.items():
@@ -457,8 +467,8 @@ for name, run in runs.items():
 # %% [markdown]
 # ## The price
 #
-# Last, the clock. The next cells add up 16 bytes and 4 MiB on 4 ranks. They also ask PyTorch: `dist.all_reduce` with
-# gloo, the library that connects processes without GPUs.
+# Finally, the clock. The next cells add up tensors of 16 bytes and of 4 MiB on 4 ranks. They also time PyTorch's
+# `dist.all_reduce` with gloo, the library that connects processes without GPUs.
 
 
 # %% tags=["given"]
@@ -492,11 +502,11 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 
 # %% [markdown]
 # By the model, the ring would be first for 4 MiB: `6 (l + S / 4b)` is 0.75 ms, and the butterfly's `2 (l + S / b)` is
-# 0.88 ms. On your machine the ring may well be last. The times for 16 bytes tell why. They are the price of messages
-# alone: four ranks share the cores, and Python makes each message and waits for it. Compare them with the 0.12 ms of 6
-# rounds in the model. The ring sends 24 messages, the butterfly 8, the other two 6 each.
+# 0.88 ms. On your machine the ring may well be last. The times for 16 bytes explain why. They are the price of messages
+# alone: four ranks share the cores, and Python creates each message and waits for it. Compare them with the 0.12 ms of
+# 6 rounds in the model. The ring sends 24 messages, the butterfly 8, and the other two 6 each.
 #
-# So these times say little about a network, and they change from run to run. Rounds and bytes are exact, and hold
+# So these times say little about a network, and they vary from run to run. Rounds and bytes are exact, and hold
 # everywhere.
 
 # %% [markdown]
@@ -510,7 +520,8 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 # | butterfly | one tensor | log2 N tensors |
 # | ring | one chunk | (N - 1) / N of a tensor |
 #
-# The ring again: it receives 1 / N of a tensor at a time, and adds less than one tensor, however many ranks there are.
+# Again it is the ring, which receives 1 / N of a tensor at a time, and adds less than one tensor, however many ranks
+# there are.
 
 # %% [markdown]
 # ## Two bandwidths
@@ -520,8 +531,9 @@ for name, all_reduce in {**by_hand, "ring": all_reduce_ring, "gloo": all_reduce_
 # - **algorithm bandwidth**, S / t: what a program notices;
 # - **bus bandwidth**, 2 (N - 1) / N x S / t: what each link carries in a ring.
 #
-# The first one falls as ranks are added, even if every link is fully used. The second one does not, so it is the one to
-# compare with the hardware. The next cell takes the ring of the model, at 10 GB/s and without latency.
+# The algorithm bandwidth falls as ranks are added, even if every link is fully used. The bus bandwidth does not, so it
+# is the one to compare with the hardware. The next cell computes both for the ring of the model, at 10 GB/s and without
+# latency.
 
 # %%
 for world_size in (2, 8, 64):
@@ -534,36 +546,36 @@ for world_size in (2, 8, 64):
 # %% [markdown]
 # ## What libraries choose
 #
-# - **gloo**: `dist.all_reduce` on CPUs. Its default is the ring, at every size.
-# - **NCCL**: GPUs of NVIDIA. It has rings, and trees that are *double*: two trees, each for half of the tensor. From
-#   the bytes, the number of GPUs and nodes and the links, it estimates what each would take; `NCCL_ALGO` overrules it.
-#   On switches that can add, **NVLS** lets the switch reduce.
-# - **MPICH**, for clusters: recursive doubling for short tensors; for long ones a reduce-scatter by halving, then an
-#   all-gather.
+# - **gloo** runs `dist.all_reduce` on CPUs. Its default is the ring, at every size.
+# - **NCCL** serves NVIDIA GPUs. It has rings and *double* trees: two trees, each for half of the tensor. It estimates
+#   how long each would take from the bytes, the number of GPUs and nodes, and the links; `NCCL_ALGO` overrides the
+#   choice. With switches that can add, **NVLS** lets the switch reduce.
+# - **MPICH**, for clusters, uses recursive doubling for short tensors; for long ones, a reduce-scatter by halving, then
+#   an all-gather.
 
 # %% [markdown]
-# That 2 (N - 1) / N S is the least assumes that only **ranks** add. Where a switch adds, a rank sends its tensor once
-# and receives the sum once: S, about half of the ring's bytes.
+# The minimum of 2 (N - 1) / N S holds only if **ranks** do all the adding. Where a switch adds, a rank sends its tensor
+# once and receives the sum once: S, about half of the ring's bytes.
 #
-# Links differ, too: inside a node they are several times as fast as between nodes. So libraries go in levels:
-# reduce-scatter within each node, all-reduce between nodes for each share, all-gather within the node. Between nodes, a
-# GPU then carries only its share.
+# Links differ, too: inside a node they are several times as fast as between nodes. Libraries therefore work in levels:
+# a reduce-scatter within each node, an all-reduce of each share between nodes, and an all-gather within the node.
+# Between nodes, a GPU then sends only its share.
 #
-# That small tensors pay for rounds is also why data parallel training packs many small gradients into one large
-# *bucket* (lesson 15).
+# Because small tensors pay for rounds, data parallel training also packs many small gradients into one large *bucket*
+# (lesson 15).
 
 # %% [markdown]
 # | | |
 # |---|---|
 # | use an all-reduce when | all ranks need the whole sum: gradients of data parallel training |
-# | do not when | each rank needs only a share (reduce-scatter), or one rank needs it (reduce) |
+# | do not when | each rank needs only a share (reduce-scatter), or only one rank needs the sum (reduce) |
 # | combine with | buckets (lesson 15), fewer synchronisations (16), sharded state |
 
 # %% [markdown]
 # ## When it hangs
 #
 # Every rank has to call the same collectives, with the same sizes, in the same order. If one does not, the others wait,
-# and the rank at fault may look as idle as they do. Here rank 1 leaves out one all-reduce.
+# and the rank at fault may look as idle as they do. Here, rank 1 skips one all-reduce.
 
 
 # %%
@@ -582,22 +594,21 @@ except RuntimeError as error:
         print(f"rank {rank} called all_reduce in {', '.join(printed.split(chr(10))[:-1])}")
 
 # %% [markdown]
-# Rank 1 has ended, and the others wait in step 3: what they stopped in does not tell who is at fault, or where. Look at
-# **what each rank called**, from the start. PyTorch's *Flight Recorder* keeps such a list for
-# each rank. On GPUs calls are only queued, so a list goes on behind the call that hangs, on some ranks further than on
-# others.
+# Rank 1 has ended, while the others wait in step 3, so the place where a rank stopped shows neither who is at fault nor
+# where the fault occurred. Look at **what each rank called**, from the start. PyTorch's *Flight Recorder* keeps such a
+# list for each rank. On GPUs, calls are only queued, so a list continues past the call that hangs, on some ranks
+# further than on others.
 
 # %% [markdown]
 # **Exercise.** Find the rank at fault, and what it did.
 #
-# *Contract.* `records[r]` holds the calls that rank `r` queued, each an operation and its bytes. Of three
-# ranks or more, all but one agree as far as their lists go. Return the odd rank, and what it did at the first
-# difference:
+# *Contract.* `records[r]` lists the calls that rank `r` queued, each an operation and its bytes. Of three or more
+# ranks, all except one agree as far as their lists go. Return the odd rank, and what it did at the first difference:
 # - `"skipped"`: it left one call out; `"extra"`: it made one more;
 # - `"swapped"`: it made two neighbouring calls in the other order;
-# - `"other size"`: the same operation with other bytes; `"other operation"`: another one in its place.
+# - `"other size"`: the same operation with other bytes; `"other operation"`: another operation in its place.
 #
-# At least three more calls follow on every rank. Judged on ten records.
+# At least three more calls follow on every rank. The check uses ten records.
 
 
 # %% exercise="diagnose_hang"
@@ -636,18 +647,19 @@ check_hang_diagnoses(diagnose_hang)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: read the lists side by side, one line for each call. Up to which line do all ranks agree, and who is alone in
-# the next?<br>
-# Then: write down the next two calls of that rank and of another one. Each of the five causes shows in these four.
+# First: read the lists next to each other, one line for each call. Up to which line do all ranks agree, and which rank
+# differs in the next line?<br>
+# Then: write down the next two calls of that rank and of another one. Each of the five causes can be seen in these
+# four.
 # </details>
 
 # %% [markdown] tags=["further"]
 # ## Further: half a ring
 #
-# The ring has two halves, and each has a name. The first one ends with one finished chunk on each rank: a
-# **reduce-scatter**. The second one gives all chunks to all ranks: an **all-gather**. Each costs (N - 1) / N S.
+# The ring has two halves, and each has a name. The first, which ends with one finished chunk on each rank, is a
+# **reduce-scatter**. The second, which gives all chunks to all ranks, is an **all-gather**. Each costs (N - 1) / N S.
 #
-# Training with sharded optimizers needs the halves by themselves: a rank that updates only its own share of the
+# Training with sharded optimizers needs the two halves separately: a rank that updates only its own share of the
 # weights needs only its own chunk of the gradient. There, rank `r` has to get chunk `r`.
 #
 # <details><summary>In the ring of the table above, which chunk does rank r finish?</summary>
@@ -660,10 +672,13 @@ from grader import check_ring_shards
 # %% [markdown]
 # **Exercise.** Write the reduce-scatter.
 #
-# *Contract.* Rank `r` returns chunk `r` of the sum: of `tensor.flatten().tensor_split(world_size)`, so it has one
-# dimension. `tensor` stays as it is. Neighbours and chunks are as in the ring. A rank sends at most N - 1 messages, in
-# at most N - 1 rounds. By hand: `send` and `receive` alone. It is judged on 4 ranks and on an odd number, with uneven
-# chunks too.
+# *Contract.*
+# - Rank `r` returns chunk `r` of the sum, as `tensor.flatten().tensor_split(world_size)` cuts it, so the result has one
+#   dimension. `tensor` must not change.
+# - Neighbours and chunks are as in the ring. A rank sends at most N - 1 messages, in at most N - 1 rounds.
+# - Write it by hand, with `send` and `receive` alone.
+#
+# The check runs 4 ranks and an odd number, also with uneven chunks.
 
 
 # %% exercise="reduce_scatter_ring"
@@ -699,14 +714,14 @@ check_ring_shards(reduce_scatter_ring)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: chunk r has to end on rank r after N - 1 moves to the right. On which rank does it begin?<br>
+# First: chunk r has to arrive on rank r after N - 1 moves to the right. On which rank does it begin?<br>
 # Then: that rank sends it first. Shift all chunk numbers of the first half by the same amount.
 # </details>
 
 # %% [markdown]
 # ## Further: a ring without chunks
 #
-# Here is a ring that passes whole tensors on. It is shorter than yours, and its sums are right. What does it cost on 8
+# Here is a ring that passes on whole tensors. It is shorter than yours, and its sums are right. What does it cost on 8
 # ranks?
 
 
@@ -732,9 +747,9 @@ totals = run_ranks(add_random, 8, all_reduce=all_reduce_whole).returned
 print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):.1e} from rank 0")
 
 # %% [markdown]
-# Half of the rounds, but 7 tensors instead of 1.75. And there is a second price: each rank adds in an order of its
-# own, so the sums of two ranks differ in their last bits. Data parallel training relies on equal bits: nothing brings
-# models together again that have drifted apart.
+# It takes half of the rounds, but sends 7 tensors instead of 1.75. There is also a second price: each rank adds in its
+# own order, so the sums of two ranks differ in their last bits. Data parallel training relies on equal bits, because
+# nothing brings models back together once they have drifted apart.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
@@ -749,10 +764,10 @@ print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):
 # An all-reduce.
 # </details>
 # <details><summary>One rank waits in a later line than all others. Is it the one that is right?</summary>
-# No: it may be ahead because it left a call out. The lists of calls tell.
+# Not necessarily: it may be ahead because it skipped a call. Compare the lists of calls.
 # </details>
 #
-# **Takeaway: an all-reduce costs rounds and bytes; the butterfly spares rounds, the ring spares bytes.**
+# **Takeaway: an all-reduce costs rounds and bytes; the butterfly saves rounds, the ring saves bytes.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 15, data parallel.
 
@@ -768,9 +783,9 @@ print(f"random tensors: rank 1 ends {float((totals[1] - totals[0]).abs().max()):
 # - *Efficient training and inference*, seminar slides: the four all-reduces in pictures.
 
 # %% [markdown]
-# A published course calls *butterfly* an all-reduce in which each rank sends one chunk to every other rank, and then
-# its sum to every other rank. That is a direct reduce-scatter and all-gather: 1.75 S and 14 rounds on 8 ranks, as in a
-# ring.
+# A published course uses the name *butterfly* for an all-reduce in which each rank sends one chunk to every other rank,
+# and then its sum to every other rank. That is a direct reduce-scatter and all-gather: 1.75 S and 14 rounds on 8 ranks,
+# as in a ring.
 #
 # [mpich]: https://web.cels.anl.gov/~thakur/papers/ijhpca-coll.pdf
 # [ring]: https://doi.org/10.1016/j.jpdc.2008.09.002

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # 15. Data parallel
 #
-# You train one model on several ranks, equal to the large batch, and you count what that costs.
+# You train one model on several ranks so that it equals training on the large batch, and you count what that costs.
 #
 # 60 min (estimated) · CPU is enough · after lesson 14
 
 # %% [markdown]
 # **You will be able to**
 # - predict how many all-reduces an update makes, and how many bytes go into them;
-# - average gradients in buckets that travel while backward goes on, equal to the large batch on every rank;
+# - average gradients in buckets that are sent while the backward pass goes on, equal to the large batch on every rank;
 # - accumulate with one all-reduce for each update: raw, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
@@ -29,28 +29,28 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # <details><summary>Four ranks all-reduce a tensor in a ring. How much does each rank send?</summary>
 # Six chunks, each a quarter of the tensor: 1.5 times its bytes.
 # </details>
-# <details><summary>A group has two micro-batches of equal size. What is each loss divided by?</summary>
+# <details><summary>A group has two micro-batches of equal size. By what do you divide each loss?</summary>
 # By 2, so that the gradients add up to the gradient of the mean.
 # </details>
 
 # %% [markdown]
-# **The problem.** A published training script wraps its model for several GPUs. It gives other rows to every GPU, and
-# it counts the tokens of all GPUs together.
+# **The problem.** A published training script wraps its model for several GPUs. It gives different rows to every GPU,
+# and counts the tokens of all GPUs together.
 #
-# But the gradients of one GPU never reach the others. Each GPU trains a model of its own. One word in the script is
-# wrong, and nothing warns. What has to happen between the GPUs, in which line, and how do you see it?
+# But the gradients of one GPU never reach the others, so each GPU trains a model of its own. One word in the script is
+# wrong, and nothing warns you. What has to happen between the GPUs, in which line, and how can you see it?
 
 # %% [markdown]
 # ## Several ranks, one batch
 #
-# Each rank holds a copy of the model and reads its own rows. The mean loss of the whole batch is the mean of the
-# ranks' mean losses, if all have equally many rows. So its gradient is the **mean** of the ranks' gradients.
+# Each rank holds a copy of the model and reads its own rows. If all ranks have the same number of rows, the mean loss
+# of the whole batch is the mean of the ranks' mean losses, so its gradient is the **mean** of the ranks' gradients.
 #
-# `dist.all_reduce(tensor)` replaces a tensor by the **sum** over all ranks, in place. `dist.broadcast(tensor, src=0)`
-# replaces it by the one of rank 0. Every rank has to call them, in the same order.
+# `dist.all_reduce(tensor)` replaces a tensor by its **sum** over all ranks, in place. `dist.broadcast(tensor, src=0)`
+# replaces it by that of rank 0. Every rank has to make these calls in the same order.
 #
-# `run_ranks` is known from lesson 14. A rank has what the function uses by name: imports, functions and plain values.
-# A tensor or a model of the notebook cannot go there; make it inside the function.
+# As in lesson 14, a rank of `run_ranks` receives what the function refers to by name: imports, functions and plain
+# values. A tensor or a model of the notebook cannot be passed on; create it in the function.
 
 
 # %% tags=["given"]
@@ -83,41 +83,44 @@ print(f"large batch, one process:                                        {model[
 print(run)
 
 # %% [markdown]
-# The own gradients differ, and the averaged ones are the large batch's. So every rank takes the same step, and the
-# copies stay equal. The table's messages and bytes are those of `send`; collectives are counted in its last column.
+# The ranks' own gradients differ, and the averaged ones equal those of the large batch. So every rank takes the same
+# step, and the copies stay equal. The messages and bytes in the table are those of `send`; collectives are counted in
+# its last column.
 #
-# **Names.** *Data parallel* training. A copy is a *replica*. PyTorch's is `DistributedDataParallel`, **DDP** for short.
-# The *effective batch* is the rows of a micro-batch, times the micro-batches of an update, times the ranks.
+# **Names.** This is *data parallel* training. Each copy is a *replica*. PyTorch's implementation is
+# `DistributedDataParallel`, **DDP** for short. The *effective batch* is the rows of a micro-batch, times the
+# micro-batches of an update, times the ranks.
 #
-# This loop talks when backward has ended. Until then the network is idle. Can it begin earlier?
+# This loop communicates only after the backward pass. Until then the network is idle. Can communication begin earlier?
 
 # %% [markdown]
 # ## Predict: all-reduces of one update
 #
-# Backward makes the gradients from the last parameter to the first. DDP copies each gradient into a **bucket** as soon
-# as it is there. A bucket is **closed as soon as it holds at least** `bucket_bytes`, and the next gradient opens a new
-# one. When all gradients are there, the last bucket is closed too.
+# The backward pass computes the gradients from the last parameter to the first. DDP copies each gradient into a
+# **bucket** as soon as it is ready. A bucket is **closed as soon as it holds at least** `bucket_bytes`, and the next
+# gradient opens a new one. When all gradients are ready, the last bucket is closed, too.
 #
-# A closed bucket is all-reduced at once, while backward goes on. That is the **overlap** of communication and
-# computation. A tensor is never cut. A frozen parameter has no gradient.
+# A closed bucket is all-reduced at once, while the backward pass continues. This is the **overlap** of communication
+# and computation. A tensor is never split. A frozen parameter has no gradient.
 
 # %% [markdown]
-# An update of `k` micro-batches has `k` backwards. DDP synchronises in each of them, but only the last one has to.
-# `with model.no_sync():` switches it off.
+# An update of `k` micro-batches has `k` backward passes. DDP synchronises in each of them, although only the last one
+# has to. `with model.no_sync():` switches synchronisation off.
 #
-# When does DDP look at that switch? In **forward**. A forward outside of `no_sync` prepares the next backward to
-# synchronise, wherever that backward is. A forward inside of `no_sync` does not.
+# When does DDP look at that switch? In the **forward pass**. A forward pass outside `no_sync` prepares the next
+# backward pass to synchronise, wherever that one is called. A forward pass inside `no_sync` does not.
 
 # %% [markdown]
 # **Exercise.** Predict the all-reduces of one update.
 #
-# *Contract.* `parameters` are those of the model, in their order, all in one number format. `no_sync` says which calls
-# are inside it, for all micro-batches but the last of an update: `"nowhere"`, `"around backward"` or
-# `"around forward and backward"`. Return two numbers for one update: the all-reduces, and the bytes that one rank puts
-# into them. The list and its tensors stay as they are.
+# *Contract.*
+# - `parameters` are those of the model, in its order, all in one number format. Do not change the list or its tensors.
+# - `no_sync` says which calls are inside it, for all micro-batches of an update except the last: `"nowhere"`,
+#   `"around backward"` or `"around forward and backward"`.
+# - Return two numbers for one update: the all-reduces, and the bytes that one rank puts into them.
 #
-# It is judged on other models, with frozen ones and with 16-bit numbers. They have shapes and no values, so compute
-# it.
+# The check uses other models, also with frozen parameters and 16-bit numbers. Their tensors have shapes but no values,
+# so compute the answer.
 
 
 # %% exercise="predict_all_reduces"
@@ -155,12 +158,12 @@ check_data_parallel_calls(predict_all_reduces)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write down the sizes of the tensors from the last to the first. Draw a line wherever a bucket is closed.<br>
-# Then: count the backwards that synchronise. What did the forward before each of them see?
+# Then: count the backward passes that synchronise. What did the forward pass before each of them see?
 # </details>
 
 # %% [markdown]
-# **Run.** Now DDP itself, on two ranks, with buckets of 0.1 MiB. In its first backward DDP puts all gradients into one
-# bucket, and learns their order. So the cell leaves the first all-reduce out.
+# **Run.** Now DDP itself, on two ranks, with buckets of 0.1 MiB. In its first backward pass, DDP puts all gradients
+# into one bucket and learns their order, so the cell leaves out the first all-reduce.
 
 
 # %%
@@ -206,10 +209,11 @@ draw_curves(
 )
 
 # %% [markdown]
-# **Investigate.** Two of the three lines coincide. `no_sync` around backward alone changes nothing: each forward has
-# prepared its backward already. Around both, the cost does not grow with `k`.
+# **Investigate.** Two of the three lines coincide. `no_sync` around the backward pass alone changes nothing, because
+# each forward pass has already prepared the backward pass that follows. With `no_sync` around both, the cost does not
+# grow with `k`.
 #
-# In words: *an update costs its gradients once for each forward that is not inside of `no_sync`.*
+# In words: *an update pays for its gradients once per forward pass that is not inside `no_sync`.*
 #
 # | what | all-reduces of one update | bytes |
 # |---|---|---|
@@ -219,12 +223,12 @@ draw_curves(
 # | `no_sync` around forward and backward | buckets | gradients |
 
 # %% [markdown]
-# Why buckets? Each all-reduce has a latency, as in lesson 14, and many small ones pay it many times. One large one
-# cannot begin before backward has ended. DDP's default is 25 MiB, with 1 MiB for the first bucket, which is full early.
-# `bucket_cap_mb` sets the size of all.
+# Why buckets? Each all-reduce has a latency, as in lesson 14, and many small ones pay it many times. A single large
+# one, on the other hand, cannot begin before the backward pass has ended. DDP's default is 25 MiB, with a first bucket
+# of 1 MiB, which fills up early. `bucket_cap_mb` sets the size of all buckets.
 #
-# The next cell times an update with 16 MiB of gradients. Time is shown and not judged. Your ranks share one machine, so
-# here communication and computation compete for the same cores, and another run may have another order.
+# The next cell times an update with 16 MiB of gradients. Time is shown but not graded. Your ranks share one machine, so
+# communication and computation compete for the same cores, and another run may give another order.
 
 
 # %%
@@ -250,33 +254,33 @@ for bucket_mib in (0.001, 1, None, 25):
 
 # %% [markdown]
 # The 8 blocks have 32 tensors, and 0.001 MiB are 1,048 bytes. A bias of 1,024 bytes leaves its bucket open, so it
-# shares one with the weight that comes next: 24 buckets.
+# shares that bucket with the weight that comes next: 24 buckets.
 #
-# <details><summary>Explain in one sentence: why does a forward decide what a backward does?</summary>
-# DDP prepares its buckets in forward, so that each gradient finds its bucket as soon as it is there.
+# <details><summary>Explain in one sentence: why does a forward pass decide what a backward pass does?</summary>
+# DDP prepares its buckets in the forward pass, so that each gradient finds its bucket as soon as it is ready.
 # </details>
 #
 # **Modify.** In the cell that sets `bucket_bytes`, change `k` from 4 to 8. Before you run it: which of the three counts
-# double, and which stay?
+# double, and which stay the same?
 #
 # <details><summary>Answer</summary>
-# The first two double. With no_sync around both, the count stays.
+# The first two double. With no_sync around both passes, the count stays the same.
 # </details>
 
 # %% [markdown]
 # ## Data parallel by hooks, with overlap
 #
-# DDP is a hook for each gradient. `parameter.register_post_accumulate_grad_hook(hook)`, known from lesson 6, calls
-# `hook(parameter)` as soon as the gradient of that parameter is in `.grad`. Three rules from the start:
+# DDP puts a hook on each gradient. `parameter.register_post_accumulate_grad_hook(hook)`, known from lesson 6, calls
+# `hook(parameter)` as soon as the gradient of that parameter is in `.grad`. Three rules apply from the start:
 #
-# - Each rank may have built its model from **another seed**. Equal steps from unequal weights stay unequal, so all
+# - Each rank may have built its model from **a different seed**. Equal steps from unequal weights stay unequal, so all
 #   ranks take the weights of rank 0.
-# - A **tied** parameter has two names and one gradient. `model.parameters()` gives it once.
+# - A **tied** parameter has two names and one gradient. `model.parameters()` yields it once.
 # - A **frozen** parameter has weights and no gradient.
 #
-# A hook that calls `dist.all_reduce` makes backward wait. `handle = dist.all_reduce(tensor, async_op=True)` starts the
-# all-reduce and returns at once; `handle.wait()` waits until the sum is in `tensor`. Until then, do not read or write
-# it.
+# A hook that calls `dist.all_reduce` makes the backward pass wait. `handle = dist.all_reduce(tensor, async_op=True)`
+# starts the all-reduce and returns at once; `handle.wait()` waits until the sum is in `tensor`. Until then, do not read
+# or write `tensor`.
 
 
 # %% tags=["given"]
@@ -300,16 +304,16 @@ def share_and_hook(model, hook):
 
 
 # %% [markdown]
-# **Exercise.** Complete DDP: buckets that travel while backward goes on.
+# **Exercise.** Complete DDP with buckets that are sent while the backward pass goes on.
 #
-# *Contract.* Gradients go into the open bucket in the order in which they become ready.
+# *Contract.* Gradients go into the open bucket in the order they become ready.
 # - `collect(parameter)` is called for each. As soon as the bucket holds `bucket_bytes`, it starts one all-reduce of it
-#   with `async_op=True`, and does not wait.
-# - `finish()` is called after each backward. It sends the open bucket, waits for every handle, and leaves the mean over
-#   the ranks in each `.grad`.
+#   with `async_op=True`, without waiting.
+# - `finish()` is called after each backward pass. It sends the open bucket, waits for every handle, and leaves the
+#   ranks' mean in each `.grad`.
 #
-# A backward may leave parameters out, and layers run in any order. Judged on 2, 3 and 4 ranks, by gradients and by when
-# which bytes are sent.
+# A backward pass may leave parameters out, and layers may run in any order. The checks run 2, 3 and 4 ranks; they
+# compare gradients, and when which bytes are sent.
 
 # %% tags=["given"]
 from grader import check_synchronised_gradients, check_synchronised_overlap
@@ -374,34 +378,37 @@ check_synchronised_overlap(synchronise_gradients)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: who knows that backward has ended? A hook cannot: the parameters behind it may have no gradient this time.<br>
-# Then: keep for each bucket that travels its handle, its vector and its parameters. All three are needed when it has
+# First: who knows that the backward pass has ended? A hook cannot: the parameters that would come after it may have no
+# gradient this time.<br>
+# Then: for each bucket under way, keep its handle, its vector and its parameters. You need all three when it has
 # arrived. And which two lists are empty when finish returns?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why is the mean taken, and not the sum?</summary>
+# <details><summary>Explain in one sentence: why do you take the mean instead of the sum?</summary>
 # The loss of the large batch is a mean over its rows, so its gradient is the mean of the ranks' gradients.
 # </details>
 #
-# **Modify.** Think of the same run without the broadcast. Do the gradients of the ranks still agree after backward?
+# **Modify.** Think of the same run without the broadcast. Do the gradients of the ranks still agree after the backward
+# pass?
 #
 # <details><summary>Answer</summary>
-# They do: all ranks hold the same mean. But it is a mean of gradients at different weights, and the weights stay apart.
+# They do: all ranks hold the same mean. But it is a mean of gradients at different weights, and the weights stay
+# different.
 # </details>
 
 # %% [markdown]
-# DDP differs in one point. It assigns parameters to buckets in advance, in reverse order of registration, and sends
-# buckets in that order. So ranks agree on the order even if hooks fire in another one, and parameters that **some**
-# ranks leave out need `find_unused_parameters=True`, which sends zeros for them.
+# DDP itself differs in one point. It assigns parameters to buckets in advance, in reverse order of registration, and
+# sends the buckets in that order. So ranks agree on the order even if their hooks fire in different orders. But
+# parameters that only **some** ranks leave out need `find_unused_parameters=True`, which sends zeros for them.
 
 # %% [markdown]
 # ## Which rows does a rank see?
 #
 # Nothing above checks that the ranks read different rows. With the same rows everywhere, all gradients are equal, and
-# so is their mean: a large batch that is a small one, several times. A **sampler** shares the rows out.
+# so is their mean: the large batch is then a small one, repeated several times. A **sampler** distributes the rows.
 #
-# Here are 10 rows on 3 ranks, in batches of 2. 10 is no multiple of 6. Before you run the cell: which rank gets row
+# Here are 10 rows on 3 ranks, in batches of 2; 10 is not a multiple of 6. Before you run the cell: which rank gets row
 # 9 if rows are dealt out one by one, and which if batches are? And what does the last rank get?
 
 # %% tags=["given"]
@@ -427,35 +434,40 @@ def show_rows(rank):
 run = run_ranks(show_rows, 3)
 
 # %% [markdown]
-# `DistributedSampler` deals the rows out one by one, and repeats rows from the start until all ranks have equally
-# many: 0 and 1. By its documentation, with shuffling it needs `sampler.set_epoch(epoch)`, or every epoch has one order.
+# `DistributedSampler` deals out the rows one by one, and repeats rows from the start, here 0 and 1, until all ranks
+# have equally many. According to its documentation, shuffling needs `sampler.set_epoch(epoch)`; otherwise every epoch
+# has the same order.
 #
-# Accelerate's `prepare` deals out whole **batches**: the batch size of the loader is that of **one rank**. It fills up
-# the end from the start too, so rows 0 and 1 count twice. `even_batches=False` repeats nothing. Here rank 2 has one
-# batch less. DDP's documentation names such uneven inputs as a cause of hangs: the others wait for its all-reduce.
+# Accelerate's `prepare` deals out whole **batches**: the loader's batch size is that of **one rank**. It also fills up
+# the end from the start, so rows 0 and 1 count twice. `even_batches=False` repeats nothing, so here rank 2 has one
+# batch fewer. DDP's documentation names such uneven inputs as a cause of hangs, because the others wait for that rank's
+# all-reduce.
 #
-# `split_batches=True` takes the loader's batch size as that of all ranks.
+# `split_batches=True` takes the loader's batch size as that of all ranks together.
 
 # %% [markdown]
 # ## Write: one all-reduce for each update
 #
-# **Exercise.** Now both together: data parallel, and `k` micro-batches for each update. Write it from its contract.
+# **Exercise.** Now combine both: data parallel training with `k` micro-batches per update. Write it from its contract.
 #
-# *Contract.* `model` is in DistributedDataParallel, and is the one to call; a DistributedDataParallel that you make of
-# its module does as well. `optimizer` makes the updates. `micro_batches` are those of **all** ranks, and the list stays
-# as it is. This rank's are every `world_size`-th, from number `rank` on; each rank has equally many.
-#
-# Walk through this rank's micro-batches once. `k` of this rank's make one update; the last group may be shorter, and
-# gets its update too. At the start no parameter has a gradient.
+# *Contract.*
+# - `model` is wrapped in DistributedDataParallel. Call it, or a DistributedDataParallel that you make of its module.
+#   `optimizer` makes the updates.
+# - `micro_batches` are those of **all** ranks; do not change the list. This rank takes every `world_size`-th, starting
+#   with number `rank`; each rank has equally many.
+# - Go through this rank's micro-batches once. Each `k` of them make one update; the last group may be shorter, and gets
+#   its update, too. At the start, no parameter has a gradient.
 
 # %% [markdown]
-# At each update, `.grad` holds on every rank the gradient of the mean loss, `F.mse_loss`, of the group's micro-batches
-# on all ranks. One micro-batch runs forward and backward before the next one begins. No gradient is left from an
-# earlier group. What you return is not looked at.
+# *Contract, continued.*
+# - At each update, `.grad` holds on every rank the gradient of the mean loss, `F.mse_loss`, over the group's
+#   micro-batches on all ranks, and nothing from an earlier group. Run one micro-batch forward and backward at a time.
+#   Return values are ignored.
+# - The gradients are all-reduced **once per update**. One number per micro-batch, such as its loss for a log, may also
+#   be all-reduced.
 #
-# The gradients are all-reduced **once for each update**. One number for each micro-batch may be all-reduced besides,
-# such as its loss for a log. It is judged on 2, 3 and 4 ranks by the gradient before every `optimizer.step()`, by the
-# rows that each rank saw, and by the bytes of the all-reduces. One setting has fewer micro-batches than `k`.
+# The checks run 2, 3 and 4 ranks, once with fewer micro-batches than `k`. They compare the gradient before every
+# `optimizer.step()`, each rank's rows, and all-reduced bytes.
 
 # %% tags=["given"]
 from grader import check_data_parallel_traffic, check_data_parallel_updates
@@ -509,26 +521,27 @@ check_data_parallel_traffic(train_accumulated)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: take your loop of lesson 2 with a short last group. Mark the micro-batch of each group that has to talk.<br>
+# First: take your loop of lesson 2 with a short last group. In each group, mark the micro-batch that has to
+# communicate.<br>
 # Then: no_sync is a context. Which two lines are inside it, and for which micro-batches does nullcontext() replace it?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why may the first micro-batches of a group keep silent?</summary>
+# <details><summary>Explain in one sentence: why can the first micro-batches of a group skip the all-reduce?</summary>
 # Gradients add up on each rank, and the mean over the ranks of a sum is the sum of the means.
 # </details>
 
 # %% [markdown]
 # ## The same run in three forms
 #
-# Accelerate and the Trainer wrap the model in DDP when they find several ranks. With `k` micro-batches for an update:
+# Accelerate and the Trainer wrap the model in DDP when they find several ranks. With `k` micro-batches per update:
 #
 # | | raw | Accelerate | Trainer |
 # |---|---|---|---|
-# | wrap | `DistributedDataParallel(model)` | `accelerator.prepare(model, ...)` | done |
-# | share out rows | `micro_batches[rank::world_size]` | `prepare(DataLoader(...))` | done |
+# | wrap | `DistributedDataParallel(model)` | `accelerator.prepare(model, ...)` | done for you |
+# | distribute rows | `micro_batches[rank::world_size]` | `prepare(DataLoader(...))` | done for you |
 # | divide by `k` | `loss / k` | `gradient_accumulation_steps=k` | the same argument |
-# | be silent | `model.no_sync()` | `accelerator.accumulate(model)` | done |
+# | skip all-reduces | `model.no_sync()` | `accelerator.accumulate(model)` | done for you |
 # | batch size | of a micro-batch | of a micro-batch on one rank | `per_device_train_batch_size`, likewise |
 
 # %% tags=["given"]
@@ -559,20 +572,22 @@ def train_raw(model, dataset, batch, k, learning_rate):
 
 
 # %% [markdown]
-# **Exercise.** Write the two other forms, each equal to `train_raw`.
+# **Exercise.** Write the two other forms, so that each equals `train_raw`.
 #
 # *Contract.*
 # - Every rank calls your function, with equal models. `batch` counts the rows of one update on all ranks together. Each
 #   row is seen once, in order; ranks and micro-batches divide them evenly.
-# - Each update all-reduces the gradients once. SGD with `learning_rate`.
-# - Accelerate: model and optimizer are prepared, and `accelerator.backward` is used. Trainer: `Trainer.train`, with the
-#   other arguments from `same_run`.
+# - Each update all-reduces the gradients once. Use SGD with `learning_rate`.
+# - With Accelerate, prepare model and optimizer, and call `accelerator.backward`. With the Trainer, call
+#   `Trainer.train`; `same_run` holds the other arguments.
 
 # %% [markdown]
-# Judged on 2 ranks with `k = 1` and on 3 ranks with a larger `k`: by the gradients at every update, by the weights, and
-# by the bytes of the all-reduces. One trap is known from lesson 2. This model's `forward` takes `**kwargs`, so the
-# Trainer expects it to divide its loss by the number of labels of **all micro-batches on all ranks**, which BERT does
-# not do. If the model has the attribute `accepts_loss_kwargs` with the value False, the Trainer divides by `k` itself.
+# The checks run 2 ranks with `k = 1` and 3 ranks with a larger `k`. They compare the gradients at every update, the
+# weights, and the bytes of the all-reduces.
+#
+# You know one trap from lesson 2. This model's `forward` takes `**kwargs`, so the Trainer expects the model to divide
+# its loss by the number of labels of **all micro-batches on all ranks**, which BERT does not do. If the model has the
+# attribute `accepts_loss_kwargs` with the value False, the Trainer divides by `k` itself.
 
 # %% tags=["given"]
 from grader import check_data_parallel_accelerate, check_data_parallel_trainer
@@ -668,16 +683,16 @@ check_data_parallel_trainer(train_ranks_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: for 2 ranks, batch 16 and k = 2, how many rows does one forward have?<br>
-# Then: accumulate(model) uses no_sync for you, of the model that prepare returned. The prepared optimizer waits for the
-# last micro-batch of a group, and the prepared loader deals the batches out.
+# First: for 2 ranks, batch 16 and k = 2, how many rows does one forward pass have?<br>
+# Then: accumulate(model) uses no_sync for you, that of the model which prepare returned. The prepared optimizer waits
+# for the last micro-batch of a group, and the prepared loader deals out the batches.
 # </details>
 
 # %% [markdown]
 # ## The price
 #
-# For data parallel training each rank holds everything: parameters, gradients, optimizer state. What it saves is
-# time, not memory. By PyTorch's documentation, DDP's buckets even hold the gradients once more, unless you set
+# In data parallel training, each rank holds everything: parameters, gradients, optimizer state. It saves time, not
+# memory. According to PyTorch's documentation, DDP's buckets even hold the gradients a second time, unless you set
 # `gradient_as_bucket_view=True`.
 #
 # The next cell computes what one update of lesson 6's DistilBERT sends, with its 65,783,042 parameters in float32 and
@@ -692,25 +707,27 @@ for world_size in (2, 4, 8):
         print(f"{text} {sent_mib:.1f} MiB for an update, {sent_mib / k:.1f} MiB for 16 rows of its own")
 
 # %% [markdown]
-# From 2 ranks to 8, a rank sends 1.75 times as much: `2 (N - 1) / N` stays below 2, however many ranks there are. More
-# micro-batches send less for each row, but a larger effective batch means fewer updates for the same rows.
+# From 2 ranks to 8, the bytes that a rank sends grow by a factor of 1.75: `2 (N - 1) / N` stays below 2, however many
+# ranks there are. With more micro-batches, a rank sends less per row, but a larger effective batch means fewer updates
+# for the same rows.
 #
 # **Weak scaling** keeps the rows of each rank, so `N` ranks process `N` times the rows in the same time, if the
-# all-reduce hides behind backward. **Strong scaling** keeps the batch: each rank has 1 / N of the rows and the same
-# bytes to send, so at some `N` the all-reduce takes longer than backward. The rest is the *exposed* all-reduce.
+# all-reduce hides behind the backward pass. **Strong scaling** keeps the batch: each rank has 1 / N of the rows but
+# sends the same bytes, so from some `N` on the all-reduce takes longer than the backward pass. The part that is not
+# hidden is the *exposed* all-reduce.
 
 # %% [markdown]
-# Where losses count **tokens**, divide by the tokens of all ranks: all-reduce the count first, and multiply the sum of
-# each rank's losses by `N` over that count, because DDP takes the mean.
+# Where losses count **tokens**, divide by the tokens of all ranks: all-reduce the number of tokens first, then multiply
+# the sum of each rank's losses by `N` over that number, because DDP takes the mean.
 
 # %% [markdown]
 # ## Fewer bytes for each gradient
 #
-# DDP hands each bucket to a **communication hook**, `model.register_comm_hook(state, hook)`. PyTorch's own: the plain
-# all-reduce; `fp16_compress_hook`, and `bf16_compress_hook` where NCCL is; `powerSGD_hook`, which sends two thin
-# matrices instead of one; `quantization_pertensor_hook`, 8 bits for each number, as in QSGD. The next cell counts what
-# they put into all-reduces for one update of 1 MiB of gradients. PowerSGD's is computed: its all-reduces are started
-# by callbacks, which the counter does not see.
+# DDP passes each bucket to a **communication hook**, `model.register_comm_hook(state, hook)`. PyTorch provides the
+# plain all-reduce; `fp16_compress_hook`, and `bf16_compress_hook` where NCCL is available; `powerSGD_hook`, which sends
+# two thin matrices instead of one; and `quantization_pertensor_hook`, with 8 bits per number, as in QSGD. The next cell
+# counts the bytes that they put into all-reduces for one update of 1 MiB of gradients. PowerSGD's bytes are computed,
+# because callbacks start its all-reduces, and the counter does not see those.
 
 
 # %%
@@ -755,8 +772,9 @@ for hook_name in ("allreduce_hook", "fp16_compress_hook", "powerSGD_hook"):
 
 # %% [markdown]
 # **How such a script is started.** `torchrun` starts the ranks and gives each `RANK`, `LOCAL_RANK` and `WORLD_SIZE`.
-# The script chooses its backend and its device first: NCCL if every rank has a GPU of its own, gloo otherwise. The next
-# cell writes one and runs it, as you would in a terminal: `torchrun --standalone --nproc_per_node=2 train_ddp.py`.
+# The script first chooses its backend and its device: NCCL if every rank has a GPU of its own, gloo otherwise. The next
+# cell writes such a script and runs it, as you would in a terminal with
+# `torchrun --standalone --nproc_per_node=2 train_ddp.py`.
 
 # %%
 import subprocess
@@ -787,8 +805,9 @@ command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--npr
 print(subprocess.run(command, capture_output=True, text=True).stdout)
 
 # %% [markdown]
-# Rank 0 has inputs of 0, rank 1 of 1, and both hold the mean gradient, 0.5. `accelerate config` asks for the machines
-# once and saves the answers; `accelerate launch script.py` then does what `torchrun` does, also for TPUs through XLA.
+# Rank 0 has inputs of 0 and rank 1 inputs of 1, and both hold the mean gradient, 0.5. `accelerate config` asks once
+# which machines you have and saves the answers; `accelerate launch script.py` then does what `torchrun` does, also for
+# TPUs through XLA.
 
 # %% [markdown] tags=["further"]
 # ## Further: bug hunt
@@ -804,8 +823,8 @@ print(subprocess.run(command, capture_output=True, text=True).stdout)
 # loss.backward()
 # ```
 #
-# Which word is wrong, and why is it there? Before you run the next cell: how many all-reduces does the right loop make
-# in 20 updates, and how many this one?
+# Which word is wrong, and why is it there? Before you run the next cell: how many all-reduces does the correct loop
+# make in 20 updates, and how many does this one make?
 
 
 # %%
@@ -834,24 +853,29 @@ for name, is_bypassed in (("model(inputs)", False), ("model.module(inputs)", Tru
 
 # %% [markdown]
 # <details><summary>The wrong word</summary>
-# raw_model: it is the module inside of DDP. Only the forward of DDP prepares the buckets, so its hooks do nothing.
-# compute_loss is a method of the module alone, which is why the script unwraps it. Let forward return the loss, and
-# call model.
+# It is raw_model, the module inside DDP. Only DDP's own forward method prepares the buckets, so its hooks do nothing
+# here. compute_loss is a method of the module alone, which is why the script unwraps it. Let forward return the loss,
+# and call model.
 # </details>
 #
-# The loss falls as well. No error, no warning: you have to ask the ranks.
+# The loss falls here as well, with no error and no warning: to find out, you have to compare the ranks.
 
 # %% [markdown]
 # **Exercise.** Write the test that finds this fault: do all ranks hold the same weights?
 #
-# *Contract.* Every rank calls your function. It returns True on every rank if all ranks hold the same weights, frozen
-# ones included, and else False **on every rank**, also on those that agree with each other. The same means equal to
-# the last bit: 0 and -0 differ, and a NaN equals the same NaN. The model is left as it is.
+# *Contract.*
+# - Every rank calls your function. If all ranks hold the same weights, frozen ones included, it returns True on every
+#   rank; otherwise it returns False **on every rank**, also on those that agree with each other.
+# - The same means equal to the last bit: 0 and -0 differ, and a NaN equals the same NaN.
+# - Do not change the model.
 
 # %% [markdown]
-# A rank puts at most 1 % of the bytes of the parameters into collectives: send a digest of 32 bits or more, not the
-# weights. In other processes, Python's `hash()` of texts and bytes has another salt. All parameters are float32, on the
-# CPU. It is judged on 2 and 3 ranks, for equal weights and for small differences anywhere.
+# *Contract, continued.*
+# - A rank puts at most 1 % of the bytes of the parameters into collectives, so send a digest of 32 bits or more instead
+#   of the weights. Python's `hash()` of texts and bytes uses a different salt in each process.
+# - All parameters are float32, on the CPU.
+#
+# The check runs 2 and 3 ranks, with equal weights and with small differences anywhere.
 
 # %% tags=["given"]
 import hashlib
@@ -898,8 +922,9 @@ check_data_parallel_agreement(ranks_agree)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: hashlib.sha256() makes 32 bytes of any number of bytes. tensor.numpy().tobytes() gives them.<br>
-# Then: all ranks are equal where the smallest and the largest are. all_reduce takes op=dist.ReduceOp.MIN.
+# First: hashlib.sha256() makes 32 bytes from any number of bytes. tensor.numpy().tobytes() returns the bytes of a
+# tensor.<br>
+# Then: all ranks are equal if the smallest and the largest are. all_reduce takes op=dist.ReduceOp.MIN.
 # </details>
 
 # %% [markdown]
@@ -908,15 +933,15 @@ check_data_parallel_agreement(ranks_agree)
 # <details><summary>Four ranks, 8 rows in a micro-batch, k = 2: what is the effective batch?</summary>
 # 64 rows: 8 x 2 x 4.
 # </details>
-# <details><summary>Which line does no_sync have to contain, and why?</summary>
-# The forward: it prepares the backward that follows, wherever that stands.
+# <details><summary>Which call must be inside no_sync, and why?</summary>
+# The forward pass: it prepares the backward pass that follows, wherever that one is called.
 # </details>
 # <details><summary>What happens to gradients when you call model.module?</summary>
 # Each rank keeps its own. Nothing is all-reduced, and the copies drift apart.
 # </details>
 #
-# **Takeaway: data parallel training is the large batch, if all ranks start equal, read other rows, and average each
-# update's gradients once.**
+# **Takeaway: data parallel training equals the large batch if all ranks start equal, read different rows, and average
+# each update's gradients once.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 16, local SGD.
 

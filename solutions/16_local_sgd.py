@@ -8,7 +8,7 @@
 # %% [markdown]
 # **You will be able to**
 # - predict how often the ranks synchronise, and when local SGD is exactly data parallel training;
-# - average a model over all ranks: what is trained, what has drifted besides, and nothing else;
+# - average a model over all ranks: what is trained, whatever else has drifted, and nothing more;
 # - write local SGD with accumulation and a final average, by hand and with Accelerate.
 
 # %% tags=["given"]
@@ -23,28 +23,29 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Data parallel training, k micro-batches for an update: how often does it all-reduce?</summary>
-# Once for each update, if no_sync stands around forward and backward of all micro-batches but the last.
+# <details><summary>In data parallel training with k micro-batches per update, how often are the gradients
+# all-reduced?</summary>
+# Once per update, if no_sync is around the forward and backward passes of all micro-batches except the last.
 # </details>
-# <details><summary>What does AdamW divide its first moment by?</summary>
+# <details><summary>By what does AdamW divide its first moment?</summary>
 # By the root of the second moment, which it keeps for each parameter.
 # </details>
 
 # %% [markdown]
-# **The problem.** Data parallel training all-reduces every gradient at every update. For DistilBERT that is 251 MiB
+# **The problem.** Data parallel training all-reduces every gradient at every update. For DistilBERT, that is 251 MiB
 # each time. Between two rooms, or two cities, the network may well be the slowest part.
 #
-# What if the ranks train on their own for eight updates, and then average what they have become? That sends an
-# eighth. But each rank walks away from the others in the meantime. Does it matter?
+# What if the ranks train on their own for eight updates, and then average the weights that they have reached? That
+# sends an eighth of the bytes. But meanwhile each rank moves away from the others. Does it matter?
 
 # %% [markdown]
 # ## Weights instead of gradients
 #
-# In **local SGD** each rank takes its steps with gradients of its own. After every `every` updates, all ranks replace
-# their weights by the mean of the ranks' weights. That is one **synchronisation**. Papers call `every` H.
+# In **local SGD**, each rank takes its steps with its own gradients. After every `every` updates, all ranks replace
+# their weights by the mean of the ranks' weights. This is one **synchronisation**. Papers call `every` H.
 #
-# The next cells hold a small job for two ranks: 60 batches for each. `every=0` stands for data parallel training.
-# `is_sorted` and the other optimizers come into play later.
+# The next cells define a small job for two ranks, with 60 batches each. `every=0` means data parallel training.
+# `is_sorted` and the other optimizers are used later.
 
 
 # %% tags=["given"]
@@ -106,34 +107,35 @@ for every, run in runs.items():
     print(f"every = {every}: synchronisations {sent:>2}, at the end the ranks are {norm(first - second):.2f} apart")
 
 # %% [markdown]
-# With `every = 8` the ranks end with different weights. 60 is no multiple of 8, so the last four updates stay on their
-# ranks. Whoever saves the model of rank 0 then throws the last steps of the others away. No error says so.
+# With `every = 8`, the ranks end with different weights: 60 is not a multiple of 8, so the last four updates stay on
+# their ranks. If you then save the model of rank 0, you throw away the last steps of the others, and no error says so.
 #
-# One more average at the end mends it: a **final average**. It is needed only where updates came after the last
+# The remedy is one more average at the end, a **final average**. It is needed only if updates came after the last
 # average.
 
 # %% [markdown]
 # ## Predict: how often, and when equal
 #
-# `every = 1` averages the weights after each update. Data parallel training averages the gradients before it. Both
-# start from equal weights and see the same rows. Do they end in the same weights?
+# `every = 1` averages the weights after each update, while data parallel training averages the gradients before it.
+# Both start from equal weights and see the same rows. Do they end in the same weights?
 #
 # Ask: is the **mean of the ranks' steps** the **step of the mean gradient**? Write the step down for two ranks.
 #
 # - SGD: the step is the learning rate times the gradient.
-# - With momentum: the learning rate times `0.9 x buffer + gradient`, and each rank keeps its own buffer.
-# - With clipping: a gradient that is longer than a limit is scaled down to the limit.
+# - With momentum: the learning rate times `0.9 x buffer + gradient`, where each rank keeps its own buffer.
+# - With clipping: a gradient that is longer than a limit is first scaled down to the limit.
 # - AdamW: the first moment, divided by the root of the second.
 
 # %% [markdown]
-# *Contract.*
-# - Each rank has `micro_batches` of equal size. `k` of them make one update; a shorter last group gets its update too.
-# - The ranks average weights after every `every` updates, and at the end if it is needed. Optimizer state stays on its
-#   rank.
-# - Return how often they average, and whether they end in the weights of data parallel training on the same
-#   micro-batches, up to rounding. That one clips the averaged gradient; all gradients are longer than the limit.
+# **Exercise.** Predict how often the ranks average, and whether the run equals data parallel training.
 #
-# Ranks have different rows. Judged on fifteen runs.
+# *Contract.*
+# - Each rank has `micro_batches` of equal size. `k` of them make one update; a shorter last group gets its update, too.
+# - The ranks average weights after every `every` updates, and at the end if needed. Optimizer state stays on its rank.
+# - Return how often they average, and whether they end, up to rounding, in the weights of data parallel training on the
+#   same micro-batches. That training clips the averaged gradient; all gradients are longer than the limit.
+#
+# Ranks have different rows. The check asks about fifteen runs.
 
 
 # %% exercise="predict_synchronisations"
@@ -165,13 +167,13 @@ check_local_sgd_synchronisations(predict_synchronisations)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: count the updates, with the short last group. Then count the averages among them, and look at the end.<br>
+# First: count the updates, including the short last group. Then count the averages among them, and look at the end.<br>
 # Then: take gradients 0.3 and -0.1 on two ranks. Compute both steps, their mean, and the step of the mean 0.1.
 # </details>
 
 # %% [markdown]
-# **Run.** All four optimizers, with `every = 1`, next to data parallel training. The difference is shown as a share of
-# the way that data parallel training went.
+# **Run.** All four optimizers run with `every = 1` and are compared with data parallel training. The difference between
+# the weights is shown relative to the distance that data parallel training has moved from the start.
 
 
 # %%
@@ -204,36 +206,39 @@ for name in ("SGD", "SGD with momentum", "AdamW"):
     print(f"{name:<18} mean of the steps {mean_of_steps:+.4f}, step of the mean {first_step(name, 0.1):+.4f}")
 
 # %% [markdown]
-# **Investigate.** A step that is **linear** in the gradients has a mean that is the step of the mean. SGD's is. So is
-# the one with momentum: a buffer is a weighted sum of all gradients so far. The ranks' buffers differ, but their mean
-# is the buffer of data parallel training.
+# **Investigate.** If a step is **linear** in the gradients, the mean of the ranks' steps is the step of the mean
+# gradient. SGD's step is linear. So is the step with momentum, because a buffer is a weighted sum of all gradients so
+# far: the ranks' buffers differ, but their mean is the buffer of data parallel training.
 #
 # AdamW's step is not linear. Each rank divides by a root of its **own** squared gradients. In the cell above, its first
-# step is the learning rate with the sign of the gradient. Two opposite signs cancel; the mean gradient has one sign.
+# step is the learning rate with the sign of the gradient. Two opposite signs cancel, but the mean gradient has only one
+# sign.
 
 # %% [markdown]
-# Clipping is not linear either: each rank divides by its own length. In words: *averaging after each update is data
-# parallel training exactly where the step is linear.* A run of one update in all is such a run, whatever `every` is.
+# Clipping is not linear either, because each rank divides by its own length. In words: *averaging after each update is
+# data parallel training exactly when the step is linear.* A run with a single update in total is such a case, whatever
+# `every` is.
 #
 # | optimizer, `every = 1` | step | equal to data parallel |
 # |---|---|---|
 # | SGD | learning rate x gradient | yes |
 # | SGD with momentum | learning rate x weighted sum of gradients | yes |
-# | SGD with clipping | divided by a length of each rank | no |
-# | AdamW | divided by a root of each rank | no |
+# | SGD with clipping | divided by each rank's own length | no |
+# | AdamW | divided by each rank's own root | no |
 #
-# With `every` above 1 none is equal, once a rank takes a second step on its own: it computes that gradient at **its
-# own** weights. Accumulation changes nothing: it is a sum.
+# With `every` above 1, none is equal once a rank takes a second step on its own: it computes that gradient at **its
+# own** weights. Accumulation is a sum, so it changes nothing.
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: with momentum and every = 1, why do buffers stay on their ranks?</summary>
+# <details><summary>Explain in one sentence: with momentum and every = 1, why may the buffers stay on their
+# ranks?</summary>
 # The weights hold the sum of all steps, and the mean of the ranks' steps is already the step of the mean buffer.
 # </details>
 
 # %% [markdown]
 # ## Drift
 #
-# How far is a rank from the mean of all ranks? With two ranks that is half of the way between them, which the first
+# How far is a rank from the mean of all ranks? With two ranks, it is half of the distance between them, which the first
 # run printed. Before you run the cell: at which updates is the drift zero?
 
 
@@ -262,26 +267,27 @@ for every, run in runs.items():
 print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,} bytes into all_reduce")
 
 # %% [markdown]
-# The drift falls to zero at each average, and begins again with the next update. It does not grow in step with `every`:
-# with `every = 8` the first update after an average makes more than half of it. At others it falls, as from 6 to 7, and
-# from 13 to 15.
+# The drift falls to zero at each average, and begins again with the next update. It does not grow in proportion to
+# `every`: with `every = 8`, the first update after an average already causes more than half of it. At some updates it
+# even falls, as from 6 to 7, and from 13 to 15.
 #
-# **Modify.** In `train`, the ranks average **before** `optimizer.step()` if you move the last `if` up. Would the ranks
-# still agree after an average?
+# **Modify.** If you move the last `if` in `train` up, the ranks average **before** `optimizer.step()`. Would they still
+# agree after an average?
 #
 # <details><summary>Answer</summary>
-# No. They agree for a moment, and then each takes a step with a gradient of its own, made at weights that are gone.
+# No. They agree for a moment, and then each takes a step with its own gradient, computed at weights that no longer
+# exist.
 # </details>
 
 # %% [markdown]
 # ## Complete: the average of a model
 #
-# `average_tensors` above knows only a list. What belongs into that list? A model holds more than trained weights.
+# `average_tensors` above receives a list. What belongs in that list? A model holds more than trained weights.
 #
-# - A normalisation layer keeps **running statistics** in buffers, `model.buffers()`. No gradient moves them; each
-#   forward in train mode does. So they drift as well.
-# - Any module may have such **floating-point buffers**, of any name. Other buffers hold integers or truth values, like
-#   a **counter** or a mask, which have no mean.
+# - A normalisation layer keeps **running statistics** in buffers, `model.buffers()`. No gradient changes them, but each
+#   forward pass in train mode does, so they drift as well.
+# - Any module may have such **floating-point buffers**, under any name. Other buffers hold integers or truth values,
+#   such as a **counter** or a mask, which have no mean.
 # - A **tied** parameter has two names.
 # - A **frozen** parameter is the same on every rank.
 
@@ -289,13 +295,12 @@ print(f"data parallel: 60 all-reduces of all gradients, {60 * parameter_bytes:,}
 # **Exercise.** Average a model over all ranks, in place.
 #
 # *Contract.* Every rank calls your function, between two updates.
-# - Each trained parameter (`requires_grad`, with or without a gradient) and each floating-point buffer ends as its mean
-#   over all ranks. All of these are float32. Parameters stay the same objects, and trainable.
+# - Replace each trained parameter (`requires_grad`, with or without a gradient) and each floating-point buffer by its
+#   mean over all ranks. All of these are float32. Parameters stay the same objects, and trainable.
 # - Frozen parameters, other buffers and gradients keep every bit.
-# - Each tensor that is averaged is all-reduced once, a tied one too, alone or with others. Nothing else is sent, no
-#   barrier either.
+# - All-reduce each averaged tensor once, also a tied one, alone or with others. Send nothing else, and use no barrier.
 #
-# Judged on 2 and 3 ranks, by all tensors and by the bytes sent.
+# The checks run 2 and 3 ranks, and compare all tensors and the bytes sent.
 
 # %% tags=["given"]
 from grader import check_averaged_bytes, check_averaged_parameters
@@ -341,41 +346,44 @@ check_averaged_bytes(average_parameters)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: make a list of the tensors that can differ and have a mean. Two conditions choose them.<br>
-# Then: model.parameters() gives a tied parameter once. Autograd must not watch while you write into a parameter.
+# First: make a list of the tensors that can differ and have a mean. Two conditions select them.<br>
+# Then: model.parameters() yields a tied parameter once. Autograd must not record while you write into a parameter.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is a frozen parameter left out, although its mean is itself?</summary>
-# Its bytes would be sent for nothing, and rounding may change the last bits of a sum that is divided again.
+# Sending its bytes would be wasteful, and rounding may change its last bits when the sum is divided again.
 # </details>
 #
-# **Modify.** Think of a mean of weights where each rank had built its model from **another seed**. Would the averaged
-# model be a good start?
+# **Modify.** Suppose that each rank had built its model from **a different seed**. Would the averaged model be a good
+# start?
 #
 # <details><summary>Answer</summary>
-# No. Weights of unrelated models have no common meaning, so their mean is a model that nobody has trained. Local SGD
-# needs equal starts, as data parallel training does.
+# No. The weights of unrelated models do not correspond to each other, so their mean is a model that nobody has trained.
+# Local SGD needs equal starts, as data parallel training does.
 # </details>
 
 # %% [markdown]
 # ## Write: local SGD with accumulation
 #
-# Now the whole loop, with `k` micro-batches for each update. Write it from its contract.
+# **Exercise.** Write the whole loop from its contract, with `k` micro-batches for each update.
 #
-# *Contract.* All ranks start with equal weights. `micro_batches` are those of **all** ranks; this rank's are every
-# `world_size`-th, from number `rank` on. Each rank has equally many. Walk through them once. `k` of them make one
-# update, `optimizer.step()`, with the gradient of their mean loss, `F.mse_loss`; the last group may be shorter, and
-# gets its update too. One micro-batch runs forward and backward before the next one begins.
+# *Contract.*
+# - All ranks start with equal weights. `micro_batches` are those of **all** ranks; this rank takes every
+#   `world_size`-th, starting with number `rank`. Each rank has equally many. Go through them once.
+# - Each `k` of them make one update, `optimizer.step()`, with the gradient of their mean loss, `F.mse_loss`; the last
+#   group may be shorter, and gets its update, too.
+# - Run one micro-batch forward and backward at a time.
 
 # %% [markdown]
-# `average(model)` is given, and every rank has to call it: it averages what your `average_parameters` should. The
-# ranks average after every `every` **updates**. They average once more at the end if updates came after the last
-# average, and only then. Nothing else is sent, and there is no barrier: gradients and optimizer state stay on their
-# rank. The model stays in train mode. What you return, and changes of the list, are not judged.
+# *Contract, continued.*
+# - `average(model)` is given: it averages what your `average_parameters` should. All ranks call it after every `every`
+#   **updates**, and once more at the end only if updates came after the last average.
+# - Send nothing else, and use no barrier: gradients and optimizer state stay on their rank. The model stays in train
+#   mode. Return values and list changes are ignored.
 #
-# It is judged on 2 and 3 ranks, with SGD, momentum and AdamW, by gradients and weights at every update, by the
-# running statistics, and by the bytes of the collectives. One setting has fewer updates than `every`.
+# The checks run 2 and 3 ranks, with SGD, momentum and AdamW, once with fewer updates than `every`. They compare
+# gradients and weights at every update, running statistics, and bytes sent.
 
 # %% tags=["given"]
 from grader import check_local_sgd_traffic, check_local_sgd_updates
@@ -438,19 +446,20 @@ check_local_sgd_traffic(train_local_sgd)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: take your loop of lesson 2 with a short last group. Number its updates, from 1.<br>
-# Then: two conditions lead to an average. Can both hold at one update? It is one average all the same.
+# Then: two conditions lead to an average. Can both hold at one update? It is still a single average.
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why is every counted in updates, and not in micro-batches?</summary>
-# Weights change at updates only: an average within a group would change the weights that its gradients belong to.
+# <details><summary>Explain in one sentence: why is every counted in updates instead of micro-batches?</summary>
+# Weights change only at updates: an average within a group would change the weights at which its gradients are
+# computed.
 # </details>
 
 # %% [markdown]
 # ## The same run with Accelerate
 #
-# Accelerate has a context for local SGD; the Trainer has no form. The cell holds the loop of Accelerate's guide, with
-# accumulation. On **one** process it switches itself off, and says nothing.
+# Accelerate has a context for local SGD; the Trainer has no form. The cell contains the loop of Accelerate's guide,
+# with accumulation. On **one** process, LocalSGD silently switches itself off.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -500,11 +509,12 @@ def report(run):
 report(run_ranks(accelerate_on_a_rank, 2, train_form=train_as_in_the_guide))
 
 # %% [markdown]
-# Three things to see. 16 updates with `local_sgd_steps=8` should need two averages. There were more: `step()` counts
-# its **calls**, and here one call is one micro-batch. So it averaged after every 4 updates. On exit LocalSGD averages
-# once more, needed or not. And the running means differ between the ranks: it averages no buffers.
+# Notice three things. First, 16 updates with `local_sgd_steps=8` should need two averages, but there were more:
+# `step()` counts its **calls**, and here each call is one micro-batch, so it averaged after every 4 updates. Second,
+# LocalSGD averages once more on exit, whether needed or not. Third, the running means differ between the ranks, because
+# it averages no buffers.
 #
-# Its [source][accelerate_source] says more: it averages all of `model.parameters()`, frozen ones included, and keeps
+# Its [source][accelerate_source] shows more: it averages all of `model.parameters()`, frozen ones included, and keeps
 # the model in `no_sync` meanwhile, so the gradients stay on their ranks.
 #
 # [accelerate_source]: https://github.com/huggingface/accelerate/blob/main/src/accelerate/local_sgd.py
@@ -513,13 +523,13 @@ report(run_ranks(accelerate_on_a_rank, 2, train_form=train_as_in_the_guide))
 # **Exercise.** Train with Accelerate's LocalSGD, so that the ranks average after every `every` **updates**.
 #
 # *Contract.*
-# - Every rank calls your function, with equal models and the same `dataset` of (inputs, targets). Micro-batches of
-#   `rows` rows are dealt out in order, as `accelerator.prepare` does, and run once. `k` of a rank make one update with
-#   the gradient of their mean loss, `F.mse_loss`; none are left over. SGD with `learning_rate`.
-# - Model and optimizer are prepared; `accelerator.backward` and `LocalSGD` are used. The average that LocalSGD adds on
-#   exit may stay.
+# - Every rank calls your function, with equal models and the same `dataset` of (inputs, targets).
+# - Deal out micro-batches of `rows` rows in order, as `accelerator.prepare` does, and run them once. `k` of a rank make
+#   one update with the gradient of their mean loss, `F.mse_loss`; none are left over. Use SGD with `learning_rate`.
+# - Prepare model and optimizer; use `accelerator.backward` and `LocalSGD`. The average that LocalSGD adds on exit may
+#   stay.
 #
-# Judged on 2 and 3 ranks, by gradients and weights at every update, and by the bytes sent.
+# The check runs 2 and 3 ranks, and compares gradients and weights at every update, and bytes sent.
 
 
 # %% exercise="train_local_sgd_with_accelerate"
@@ -556,14 +566,14 @@ check_local_sgd_accelerate(train_local_sgd_with_accelerate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two averages are to be `every` updates apart. How many calls of step() does the guide make between them?<br>
-# Then: either tell LocalSGD a larger number, or call step() less often.
+# First: two averages should be `every` updates apart. How many calls of step() does the guide make between them?<br>
+# Then: either give LocalSGD a larger number, or call step() less often.
 # </details>
 
 # %% [markdown]
-# PyTorch has a form of its own: `PostLocalSGDOptimizer` wraps an optimizer, and its averager averages the parameters
-# after a step. It averages at step `warmup_steps` for the first time, counted from 0, and then after every `period`.
-# The table compares all forms with yours by hand. **Plain** is data parallel training.
+# PyTorch has its own form: `PostLocalSGDOptimizer` wraps an optimizer, and its averager averages the parameters after a
+# step. It first averages at step `warmup_steps`, counted from 0, and from then on every `period` steps. The table
+# compares all forms with the one you wrote by hand. **Plain** is data parallel training.
 
 
 # %%
@@ -617,16 +627,17 @@ for name, (train_form, options) in forms.items():
         print(f"{name:<22} {norm(weights - reference):>22.1e} {sent:>13,.0f} bytes {seconds / 16 * 1e3:>7.2f} ms")
 
 # %% [markdown]
-# Two averages for 16 updates send an eighth of the plain run, and Accelerate's third one, on exit, half as much again.
-# With 1,000 updates that one no longer counts. The final average is missing from PyTorch's form: here none is needed,
-# because 16 is a multiple of 8.
+# Two averages for 16 updates send an eighth of the plain run's bytes, and Accelerate's third one, on exit, adds half as
+# much again. In a run of 1,000 updates, that extra average would hardly count. PyTorch's form has no final average;
+# here none is needed, because 16 is a multiple of 8.
 
 # %% [markdown]
 # ## The price
 #
-# Fewer synchronisations save bytes. What do they cost in loss? Three runs of the job for each `every`. In two of them
-# the rows are dealt out at random, for SGD without and with momentum. In the third they are **sorted**: rank 0 gets the
-# rows with a small first feature, rank 1 the others. The loss is that of the averaged weights on all rows.
+# Fewer synchronisations save bytes. What do they cost in loss? The cell runs the job three times for each `every`. In
+# two of the runs, one with SGD and one with momentum, the rows are distributed at random. In the third they are
+# **sorted**: rank 0 gets the rows with a small first feature, and rank 1 the others. The loss is that of the averaged
+# weights on all rows.
 
 
 # %%
@@ -656,9 +667,9 @@ draw_curves(
 )
 
 # %% [markdown]
-# For plain SGD with rows at random, even a single average at the end costs almost nothing here. With sorted rows the
-# loss rises with `every`. With momentum it rises too, not steadily, although the rows are dealt out at random. Two
-# cells look closer: at sorted rows where the ranks never average, and at three optimizers on rows at random.
+# For plain SGD with rows at random, even a single average at the end costs almost nothing here. With sorted rows, the
+# loss rises with `every`. With momentum it also rises, though not steadily, even with rows at random. The next two
+# cells look closer: one at sorted rows where the ranks never average, the other at three optimizers on rows at random.
 
 # %%
 alone = [one[0] for one in run_ranks(train_all, 2, jobs=[(61, "SGD", True)]).returned]
@@ -676,13 +687,13 @@ for name in ("SGD", "SGD with momentum", "AdamW"):
     print(f"{name:<20} {ends[0]:>13.3f} {ends[1]:>11.3f} {ends[2]:>12.3f} {largest:>30.3f}")
 
 # %% [markdown]
-# With sorted rows each rank is drawn to weights that suit its own rows, and the mean suits neither. So shuffle before
-# you share rows out.
+# With sorted rows, each rank is drawn towards weights that suit its own rows, and the mean suits neither. So shuffle
+# before you distribute rows.
 #
-# With momentum, at the same learning rate, the ranks walk farther apart between two averages, and the mean of two
-# distant models may be a worse one. The price is not in step with `every`: see the curve at 4 and at 8. AdamW drifts
-# more than twice as far as SGD, and pays little here, at its own learning rate: drift alone does not tell the price. So
-# test local SGD with the optimizer that you use.
+# With momentum, at the same learning rate, the ranks move farther apart between two averages, and the mean of two
+# distant models may be a worse one. The price is not proportional to `every`: compare the curve at 4 and at 8. AdamW,
+# at its own learning rate, drifts more than twice as far as SGD but pays little here, so drift alone does not determine
+# the price. Test local SGD with the optimizer that you use.
 
 # %% [markdown]
 # | | data parallel | local SGD |
@@ -692,7 +703,7 @@ for name in ("SGD", "SGD with momentum", "AdamW"):
 # | gradient of an update | of all rows | of a rank's rows |
 # | equal to one process | yes, without batch normalisation | likewise, if each linear step is followed by an average |
 #
-# What goes into an all-reduce is not yet what crosses the network. In a ring of N ranks each of them sends
+# The bytes that go into an all-reduce are not yet those that cross the network. In a ring of N ranks, each rank sends
 # `2 (N - 1) / N` times as much.
 
 # %%
@@ -704,12 +715,12 @@ for every in (1, 8, 64):
 # %% [markdown]
 # ## DiLoCo
 #
-# Why learn this now? Language models are trained across data centres with **DiLoCo**: each rank takes some hundred
-# steps of AdamW, the *inner* optimizer. Then the ranks average how far they came, and an *outer* optimizer, SGD with
-# Nesterov momentum, takes this mean **difference** as its gradient. With learning rate 1 and no momentum that is local
-# SGD. It sends what local SGD sends: one model for every `every` updates. The paper takes 500 inner steps, an outer
-# learning rate of 0.7 and momentum 0.9, and reports the quality of data parallel training on 8 workers for 1 / 500 of
-# the communication.
+# Why learn this now? Language models are trained across data centres with **DiLoCo**: each rank takes several hundred
+# steps of AdamW, the *inner* optimizer. Then the ranks average how far they have moved, and an *outer* optimizer, SGD
+# with Nesterov momentum, takes this mean **difference** as its gradient. With learning rate 1 and no momentum, that is
+# local SGD. DiLoCo sends as much as local SGD: one model every `every` updates. The paper uses 500 inner steps, an
+# outer learning rate of 0.7 and momentum 0.9, and reports the quality of data parallel training on 8 workers with 1 /
+# 500 of the communication.
 
 
 # %%
@@ -749,20 +760,20 @@ for name, outer in outers.items():
     print(f"{name:<21} every = {every:>2}, {sent:5.1f} KiB sent, loss {min(tried):.3f} at AdamW's best rate of {rates}")
 
 # %% [markdown]
-# Every method has the best of the same three inner rates; the first row averages the weights after every update. For a
-# fifteenth of its bytes, local SGD ends with a higher loss. DiLoCo with momentum 0.9 makes good more than half of the
-# difference for the same bytes: its outer momentum goes on in the direction that the ranks have agreed on. Its price is
-# one more copy of the weights and a momentum buffer on each rank, and two more rates to choose: tune them, since 4
-# synchronisations of a small job say little about yours.
+# Every method has the best of the same three inner rates; the first row averages weights after every update. With a
+# fifteenth of its bytes, local SGD ends with a higher loss. DiLoCo with momentum 0.9 recovers more than half of the
+# difference for the same bytes, because its outer momentum continues in the direction on which the ranks have agreed.
+# Its price is one more copy of the weights and a momentum buffer on each rank, and two more hyperparameters. Tune them,
+# since 4 synchronisations of a small job say little about yours.
 
 # %% [markdown] tags=["further"]
 # ## Further: bug hunt
 #
-# A published course explains gradient synchronisation like this: a **driver node** updates the parameters, and hands
-# them to each device. Local SGD, it goes on, reduces how often gradients are synchronised.
+# A published course explains gradient synchronisation as follows: a **driver node** updates the parameters, and passes
+# them to each device. It also says that local SGD reduces how often gradients are synchronised.
 #
-# Two statements, and both can be tested. If a driver updated the parameters, what would the other ranks' optimizers
-# do? And in local SGD, what is synchronised? Before you run the cell, write down what each account expects.
+# Both statements can be tested. If a driver updated the parameters, what would the other ranks' optimizers do? And what
+# is synchronised in local SGD? Before you run the cell, write down what each statement predicts.
 
 
 # %%
@@ -783,15 +794,15 @@ for name, every in (("data parallel", 0), ("local SGD, every = 8", 8)):
 
 # %% [markdown]
 # <details><summary>The two faults</summary>
-# No rank is a driver: each takes every step itself, and each takes part in the same number of all-reduces. A driver
-# would step alone, and there would be a broadcast after each of its steps. In local SGD no gradient is synchronised at
-# all; the parameters are averaged. Whoever averages gradients every eighth update instead lets the ranks drift apart.
+# No rank is a driver: each takes every step itself, and takes part in the same number of all-reduces. A driver would
+# step alone, and a broadcast would follow each of its steps. In local SGD, no gradient is synchronised at all; the
+# parameters are averaged. If you average gradients at every eighth update instead, the ranks drift apart.
 # </details>
 #
-# There are systems with such a driver: it is called a **parameter server**. Neither DDP nor local SGD is one.
+# Systems with such a driver do exist: it is called a **parameter server**. Neither DDP nor local SGD uses one.
 
 # %% [markdown]
-# **Exercise.** Write the test that settles such a question for any training.
+# **Exercise.** Write the test that settles this question for any training run.
 #
 # *Contract.* Every rank calls your function, with equal models. Call `train(model, optimizer)` once on each rank. Then
 # return, the same on every rank,
@@ -801,9 +812,13 @@ for name, every in (("data parallel", 0), ("local SGD, every = 8", 8)):
 # - `"nothing"` if all ranks stepped and their weights differ in the end.
 
 # %% [markdown]
-# Either one rank steps or all do, and those that step take equally many steps. Weights are `model.parameters()`; the
-# same means equal to the last bit: 0 and -0 differ, and a NaN equals the same NaN. A gradient counts as it is when a
-# rank steps with it. Leave no hook of yours behind, and `optimizer.step` as it was. Judged on 2 and 3 ranks.
+# *Contract, continued.*
+# - Either one rank steps or all do, and those that step take equally many steps.
+# - Weights are `model.parameters()`. The same means equal to the last bit: 0 and -0 differ, and a NaN equals the same
+#   NaN. A gradient counts as it is at the moment when a rank steps with it.
+# - Leave none of your hooks behind, and `optimizer.step` as it was.
+#
+# The check runs 2 and 3 ranks.
 
 # %% tags=["given"]
 from grader import check_local_sgd_method
@@ -865,8 +880,8 @@ check_local_sgd_method(what_is_averaged)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: optimizer.register_step_pre_hook(hook) calls hook before each step. What do you want to copy there?<br>
-# Then: dist.all_gather_object(list_of_all, own) fills a list with what each rank gives. tensor.numpy().tobytes() holds
-# every bit, in order.
+# Then: dist.all_gather_object(list_of_all, own) fills a list with what each rank contributes. tensor.numpy().tobytes()
+# holds every bit, in order.
 # </details>
 
 # %% [markdown]
@@ -876,14 +891,14 @@ check_local_sgd_method(what_is_averaged)
 # 8: the last four updates need a final average.
 # </details>
 # <details><summary>When is local SGD exactly data parallel training?</summary>
-# With every = 1, or one update in all, if the step is linear: SGD, also with momentum. Not clipping, not AdamW.
+# With every = 1, or one update in total, if the step is linear: SGD, also with momentum. Not clipping, not AdamW.
 # </details>
 # <details><summary>What has to be averaged besides trained parameters?</summary>
 # Floating-point buffers, such as running statistics. Not counters, frozen parameters, gradients or optimizer state.
 # </details>
 #
-# **Takeaway: local SGD averages weights, not gradients, every few updates and at the end; it saves
-# communication; what it costs in loss, drift alone does not tell.**
+# **Takeaway: local SGD averages weights, not gradients, every few updates and at the end; it saves communication, and
+# drift alone does not tell what it costs in loss.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 17, model and pipeline parallel.
 

@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict what a temperature does to the gradient of a soft loss;
 # - complete the loss of distillation, with each factor where it belongs;
-# - write a run in which the teacher answers and does nothing else;
+# - write a training run in which the teacher answers and does nothing else;
 # - give the Trainer a loss of your own.
 
 # %% tags=["given"]
@@ -25,7 +25,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Lesson 03: what does a forward under `torch.no_grad()` not keep?</summary>
+# <details><summary>Lesson 03: what does a forward pass under `torch.no_grad()` not keep?</summary>
 # The activations that a backward pass would need.
 # </details>
 # <details><summary>Lesson 00: what does the Trainer minimize if you give it only a model and data?</summary>
@@ -33,9 +33,9 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # </details>
 
 # %% [markdown]
-# **The problem.** A large model is right more often, a small one is what you can serve. Below, a rule with six classes
-# labels random inputs, and 30 % of the labels are replaced at random. The **teacher** sees 16,000 rows; the
-# much smaller **student** has 500. What is lost?
+# **The problem.** A large model is right more often, but a small one is what you can serve. Below, a rule with six
+# classes labels random inputs, and 30 % of the labels are replaced at random. The **teacher** trains on 16,000 rows;
+# the much smaller **student** has 500. How much accuracy is lost?
 
 
 # %%
@@ -87,11 +87,11 @@ for name, model in {"teacher, 16,000 rows": large, "student, 500 rows": small}.i
     print(f"{name:<22} {numbers:>7,} parameters   accuracy {accuracy_of(model):.1%}")
 
 # %% [markdown]
-# The student learns the wrong labels by heart. The teacher could tell it more than a class: *this row is probably
-# class 2, perhaps 4, and never 0*. That is a distribution, a **soft target**, and it is there in the teacher's logits.
+# The student memorises the wrong labels. The teacher could tell it more than a class: *this row is probably class 2,
+# perhaps 4, and never 0*. That is a distribution, a **soft target**, which the teacher's logits already contain.
 #
-# A **temperature** `T` divides the logits before the softmax. At 1 most of the teacher's distributions are sharp; a
-# higher one shows how the other classes compare.
+# A **temperature** `T` divides the logits before the softmax. At 1, most of the teacher's distributions are sharp; a
+# higher temperature shows how the other classes compare.
 
 # %%
 from grader import draw_curves
@@ -110,16 +110,16 @@ draw_curves(range(1, 7), curves, title="One row, six classes", x_label="class, b
 #
 # `KL = sum over the classes of p (log p - log q)`, with `p` of the teacher and `q` of the student.
 #
-# Its gradient by the student's *logits* is as simple as that of the cross-entropy, `q - label`. Higher temperatures
-# flatten both distributions. How does the gradient change with `T`?
+# Its gradient with respect to the student's *logits* is as simple as that of the cross-entropy, `q - label`. Higher
+# temperatures flatten both distributions. How does the gradient change with `T`?
 
 # %% [markdown]
 # **Exercise.** Write the gradient down, without a loss and without autograd.
 #
-# *Contract*
-# - One row: both logits have the shape [classes], `temperature` is positive.
-# - Return the derivative of KL by the student's logits *before* their division by the temperature, as a tensor of
-#   this shape.
+# *Contract.*
+# - There is one row: both logits have the shape [classes], and `temperature` is positive.
+# - Return the derivative of KL with respect to the student's logits *before* their division by the temperature, as a
+#   tensor of this shape.
 
 # %% tags=["given"]
 from grader import check_soft_gradient
@@ -162,16 +162,18 @@ check_soft_gradient(soft_gradient)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: at temperature 1, what is the gradient of a cross-entropy whose target is a distribution?<br>
-# Then: the logits reach the softmax divided by `T`. What does the chain rule add?
+# Then: the logits are divided by `T` before they reach the softmax. What does the chain rule add?
 # </details>
 
 # %% [markdown]
-# **Investigate.** One `1 / T` is the chain rule's. A second comes from the distributions: at high temperatures they
-# approach the uniform one, and their difference shrinks like `1 / T`. So the gradient fades like `1 / T²`, next to a
-# loss of the labels that stays as it is. With a factor `T²` the balance of the two hardly depends on `T`.
+# **Investigate.** One factor `1 / T` comes from the chain rule. A second comes from the distributions: at high
+# temperatures both approach the uniform distribution, and their difference shrinks like `1 / T`. So the gradient of the
+# soft loss fades like `1 / T²`, while that of the labels' loss stays as it is. With a factor `T²`, the balance of the
+# two hardly depends on `T`.
 #
-# <details><summary>What is left of the soft loss, times T squared, when T is very high?</summary>
-# The student's logits minus the teacher's, both around their mean, divided by the number of classes: matching logits.
+# <details><summary>What does the gradient of the soft loss, times T squared, become when T is very high?</summary>
+# The student's logits minus the teacher's, each relative to its own mean, divided by the number of classes: the student
+# matches logits.
 # </details>
 
 # %% [markdown]
@@ -179,16 +181,17 @@ check_soft_gradient(soft_gradient)
 #
 # `loss = alpha x T² x KL + (1 - alpha) x cross-entropy of the labels`
 #
-# Three calls go wrong silently. `F.kl_div(input, target)` takes **log-probabilities** of the student first, then the
-# teacher: the order is the opposite of the formula's. Its default `reduction="mean"` divides by the rows *and* the
-# classes. And a teacher whose logits carry a gradient learns from its student.
+# Three things can go wrong silently. `F.kl_div(input, target)` takes the student's **log-probabilities** first, then
+# the teacher: the opposite order of the formula. Its default `reduction="mean"` divides by the rows *and* the classes.
+# And a teacher whose logits carry a gradient learns from its student.
 
 # %% [markdown]
 # **Exercise.** Complete the loss: the soft part and the sum.
 #
-# *Contract*
-# - Both logits have the shape [rows, classes], `labels` [rows]; both losses are means over the rows.
-# - The soft loss is KL at the temperature, and is multiplied by its square; the labels' loss has no temperature.
+# *Contract.*
+# - Both logits have the shape [rows, classes], and `labels` [rows]; both losses are means over the rows.
+# - The soft loss is KL at the temperature, multiplied by the square of the temperature; the labels' loss has no
+#   temperature.
 # - No gradient reaches the teacher's logits. Return a scalar tensor.
 #
 # The check compares the loss and both gradients in three settings.
@@ -241,20 +244,21 @@ check_distillation_loss(distillation_loss)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: set `alpha` to 1 and one row. Which number should come out if student and teacher agree?<br>
+# First: set `alpha` to 1 and use one row. Which number should come out if student and teacher agree?<br>
 # Then: `(loss of 2 equal rows) == (loss of 1 row)` tests the reduction.
 # </details>
 
 # %% [markdown]
-# The student learns from the same 500 rows and comes close to a teacher that saw 32 times as many. Its own rows needed
-# no right labels for that. The temperature matters little here: noisy labels make this teacher unsure already. A
-# teacher that is nearly always sure needs a higher one.
+# The student learns from the same 500 rows, yet comes close to a teacher that saw 32 times as many. Its own rows needed
+# no right labels for that. The temperature matters little here, because noisy labels already make this teacher unsure.
+# A teacher that is nearly always sure needs a higher temperature.
 
 # %% [markdown]
 # ## Write: the teacher only answers
 #
-# A run now holds two models. What does the second one cost? The cell takes one update of a student in four ways: alone;
-# with a teacher under `no_grad`; with a teacher whose graph is kept; and with answers that were stored before.
+# A run now holds two models. What does the second one cost? The cell measures one update of a student in four ways:
+# alone; with a teacher under `no_grad`; with a teacher whose graph is kept; and with answers that were stored
+# beforehand.
 
 # %%
 from contextlib import nullcontext
@@ -288,17 +292,17 @@ for (way, update), step, ratio in zip(ways.items(), times.steps, times.ratios, s
     print(f"{way:<22} peak {peak:>9}   {1000 * step.median_seconds:6.1f} ms, {ratio:.1f} times the first")
 
 # %% [markdown]
-# Under `no_grad` the teacher adds its weights, its forward, and the activations of one layer at a time. With a graph it
-# adds the activations of all layers, for nothing. Stored answers cost neither, only one row of logits for each row of
-# data, if the data is not augmented.
+# Under `no_grad`, the teacher adds its weights, its forward pass, and the activations of one layer at a time. With a
+# graph, it adds the activations of all layers, which nothing uses. Stored answers avoid both costs and take only one
+# row of logits for each row of data, but they require that the data is not augmented.
 
 # %% [markdown]
 # **Exercise.** Write one pass of distillation.
 #
-# *Contract*
-# - Plain SGD on the student, one update for each batch, in order; the student in train mode.
+# *Contract.*
+# - Train the student with plain SGD, one update for each batch, in order, and with the student in train mode.
 # - `loss_function(student_logits, teacher_logits, labels)` returns the loss.
-# - The teacher may come in any mode. It runs once for each batch, in eval mode and without a graph, is not in the
+# - The teacher may arrive in either mode. It runs once for each batch, in eval mode and without a graph, is not in the
 #   optimizer, and ends unchanged.
 # - Return the loss of each update, as a list of numbers.
 
@@ -356,16 +360,16 @@ check_distilled_student(distil)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: which lines of an ordinary loop concern the teacher at all?<br>
-# Then: detached logits still come from a forward that built a graph. What stops it from being built?
+# Then: detached logits still come from a forward pass that built a graph. How do you keep it from being built?
 # </details>
 
 # %% [markdown]
 # ## The Trainer's form
 #
-# With Accelerate the loop stays: prepare the student, its optimizer and the loader, move the teacher to the device, and
-# call `accelerator.backward`. The Trainer owns the loop, so you change what it minimizes: a subclass overrides
-# `compute_loss(model, inputs, return_outputs, num_items_in_batch)`. It calls `model.train()` for the student alone,
-# and does not know of the teacher.
+# With Accelerate, you keep your loop: prepare the student, its optimizer and the loader, move the teacher to the
+# device, and call `accelerator.backward`. The Trainer owns the loop, so you change what it minimizes: a subclass
+# overrides `compute_loss(model, inputs, return_outputs, num_items_in_batch)`. The Trainer calls `model.train()` for the
+# student alone, and knows nothing of the teacher.
 
 # %% tags=["given"]
 from transformers import Trainer, TrainingArguments
@@ -377,11 +381,12 @@ same_run = plain_trainer_arguments(device)  # equal to a plain raw loop; add the
 # %% [markdown]
 # **Exercise.** Distil with the Trainer.
 #
-# *Contract*
-# - One epoch in order, batches of `rows`, SGD at `learning_rate`; `same_run` holds the other arguments.
-# - Both models take a batch without its labels and return an output with `.logits`; labels are in `inputs["labels"]`.
-# - The loss is `loss_function(student_logits, teacher_logits, labels)`. The teacher is on the device already; what the
-#   raw loop promises of it holds here, too. Nothing is returned.
+# *Contract.*
+# - Run one epoch in order, in batches of `rows`, with SGD at `learning_rate`; `same_run` holds the other arguments.
+# - Both models take a batch without its labels and return an output with `.logits`; the labels are in
+#   `inputs["labels"]`.
+# - The loss is `loss_function(student_logits, teacher_logits, labels)`. The teacher is already on the device; what the
+#   contract of the raw loop demands of it holds here, too. Return nothing.
 
 # %% tags=["given"]
 from grader import check_distillation_trainer
@@ -445,14 +450,14 @@ check_distillation_trainer(distil_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: what would the model return if its inputs still held the labels?<br>
-# Then: a function defined inside of yours sees the teacher and the loss; a class does, too.
+# Then: a function defined inside yours can use the teacher and the loss, and so can a class.
 # </details>
 
 # %% [markdown]
 # ## Pruning, the other way to a small model
 #
-# **Pruning** sets weights to zero. The cell removes the half with the smallest magnitude from the teacher, and looks at
-# accuracy, bytes and time.
+# **Pruning** sets weights to zero. The cell removes from the teacher the half of the weights with the smallest
+# magnitude, and compares accuracy, bytes and time.
 
 # %%
 import copy
@@ -470,13 +475,14 @@ with torch.no_grad():
 print(f"the pruned forward takes {times.ratios[1]:.2f} times as long")
 
 # %% [markdown]
-# Half of the weights are zero, and nothing got smaller: zeros are stored like other numbers, and masks come on top.
-# Bytes and time fall where whole rows, heads or layers go (*structured* pruning, after which distillation repairs the
-# loss), or where the hardware knows the pattern: two zeros in each group of four on NVIDIA's sparse tensor cores.
+# Half of the weights are zero, but nothing got smaller: zeros are stored like other numbers, and the masks take extra
+# memory. Bytes and time fall only if whole rows, heads or layers are removed (*structured* pruning, after which
+# distillation repairs the loss), or if the hardware knows the pattern: two zeros in each group of four on NVIDIA's
+# sparse tensor cores.
 
 # %% [markdown]
-# - **Use it when** a model must be small or fast at inference, and a better one exists whose answers you may use.
-# - **Do not** to make *training* cheaper: the teacher's forward comes on top, or its answers have to be stored.
+# - **Use it when** a model must be small or fast at inference, and there is a better one whose answers you may use.
+# - **Do not** use it to make *training* cheaper: the teacher's forward pass is added, or its answers have to be stored.
 # - **Combine with** stored answers, 16-bit inference of the teacher (lesson 05), LoRA for the student (lesson 21).
 
 # %% [markdown]
@@ -486,10 +492,12 @@ print(f"the pruned forward takes {times.ratios[1]:.2f} times as long")
 # Its gradient fades like one over the temperature squared; the factor keeps its balance with the loss of the labels.
 # </details>
 # <details><summary>What is the difference between `teacher(rows).detach()` and a teacher under `no_grad`?</summary>
-# The gradient is the same. The first builds the graph of the teacher, and holds its activations until then.
+# The gradient is the same. But the first builds the teacher's graph, and holds its activations until the logits are
+# detached.
 # </details>
 # <details><summary>Why does the teacher have to be in eval mode?</summary>
-# Dropout and batch statistics would make it another teacher at each batch, and change its running statistics.
+# Otherwise, dropout and batch statistics would make it a different teacher at each batch, and its running statistics
+# would change.
 # </details>
 #
 # **Takeaway: the teacher answers, once for each batch, and nothing of it is trained or kept.**
