@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict how many all-reduces an update makes, and how many bytes go into them;
 # - average gradients in buckets that are sent while the backward pass goes on, equal to the large batch on every rank;
-# - accumulate with one all-reduce for each update: raw, with Accelerate and with the Trainer.
+# - accumulate with one round of all-reduces for each update: raw, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
 from contextlib import nullcontext
@@ -725,9 +725,10 @@ for world_size in (2, 4, 8):
 #
 # DDP passes each bucket to a **communication hook**, `model.register_comm_hook(state, hook)`. PyTorch provides the
 # plain all-reduce; `fp16_compress_hook`, and `bf16_compress_hook` where NCCL is available; `powerSGD_hook`, which sends
-# two thin matrices instead of one; and `quantization_pertensor_hook`, with 8 bits per number, as in QSGD. The next cell
-# counts the bytes that they put into all-reduces for one update of 1 MiB of gradients. PowerSGD's bytes are computed,
-# because callbacks start its all-reduces, and the counter does not see those.
+# two thin matrices in place of each gradient matrix; and `quantization_pertensor_hook`, with 8 bits per number, as in
+# QSGD. The next cell runs the plain hook, fp16 and PowerSGD, and counts the bytes that they put into all-reduces for
+# one update of 1 MiB of gradients. PowerSGD's bytes are computed, because callbacks start its all-reduces, and the
+# counter does not see those.
 
 
 # %%
