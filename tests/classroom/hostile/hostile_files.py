@@ -127,6 +127,13 @@ def a_page_of_ones_own_is_written_into_the_feedback(room: Room) -> NotebookNode:
     return room.solved({FIRST: [show]}, double=answer("double", f"    raise ValueError({page!r})"))
 
 
+@case("", FULL)
+def ten_megabytes_of_source(room: Room) -> NotebookNode:
+    long = "total = 0" + "+1" * (5 << 20)
+    body = f'    number_of_ones = "{"1+" * (5 << 20)}"\n    return 2 * number'
+    return room.solved({FIRST: [long.replace("total", "# total")]}, double=answer("double", body))
+
+
 def all_of(exercises: tuple[str, ...]) -> str:
     """Return the right answers of some exercises, in one cell."""
     return "\n".join(f"{STUBS[name]}\n{BODIES[name]}" for name in exercises)

@@ -39,6 +39,7 @@ pytestmark = [
 ]
 LIMITS = "\nc.RunCells.memory_mib = 2048\nc.RunCells.scratch_mib = 64\nc.RunCells.processes = 128\n"
 LIMITS += "c.RunCells.is_forked = True\n"
+LARGEST_PAGE_BYTES = 3 * 10**6
 FOLDERS: list[Path] = []  # to be removed at the end
 SECONDS = {level: ("4", "20") for level in LADDER} | {BUBBLEWRAP: ("12", "60")}  # of a cell, and of all; cold kernels
 
@@ -226,6 +227,12 @@ def no_student_reads_what_is_hidden(graded: Graded) -> None:
         assert "<script>alert" not in text
 
 
+def every_page_is_small(graded: Graded) -> None:
+    sizes = {path.name: path.stat().st_size for path in (graded.room / "feedback").rglob("*.html")}
+    assert len(sizes) == len(graded.rows)
+    assert {name: size for name, size in sizes.items() if size > LARGEST_PAGE_BYTES} == {}
+
+
 def where_no_loopback_is_the_mark_waits_for_a_person(graded: Graded) -> None:
     row = graded.rows["an_honest_notebook"]
     is_waiting = graded.level not in WITH_LOOPBACK
@@ -240,6 +247,7 @@ HOLDS = (
     the_gradebook_holds_these_points_and_no_others,
     the_time_of_a_submission_is_the_classrooms_own,
     no_student_reads_what_is_hidden,
+    every_page_is_small,
     where_no_loopback_is_the_mark_waits_for_a_person,
 )
 
