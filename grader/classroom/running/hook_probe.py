@@ -53,8 +53,13 @@ def foreign_hooks(shell: Any) -> dict[str, str]:
 
 def _own_files() -> list[str]:
     """Return the files of imported modules that are next to the notebook."""
-    paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
+    return sorted({str(module.__file__) for module in list(sys.modules.values()) if _is_next_to_notebook(module)})
+
+
+def _is_next_to_notebook(module: Any) -> bool:
+    """Return whether a module is made of a plain file next to the notebook, whatever its name says."""
+    path = os.path.normpath(str(getattr(module, "__file__", None)))
+    return path.startswith(os.getcwd() + os.sep) and os.path.isfile(path)
 
 
 def _file_digest(path: str) -> str:
@@ -100,7 +105,7 @@ def _of_modules() -> Iterator[tuple[str, Any]]:
 def _replaced_helpers(shell: Any) -> Iterator[str]:
     """Yield the functions of modules next to the notebook that no longer have the code of their file."""
     for module_name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+        if _is_next_to_notebook(module):
             for name, code in _codes_of(str(module.__file__)).items():
                 found = (getattr(module, name, None), shell.user_ns.get(name))
                 if any(callable(one) and getattr(one, "__code__", None) != code for one in found):

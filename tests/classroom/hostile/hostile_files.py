@@ -128,6 +128,28 @@ def a_page_of_ones_own_is_written_into_the_feedback(room: Room) -> NotebookNode:
 
 
 @case("", FULL)
+def the_seed_is_printed(room: Room) -> NotebookNode:
+    show = (
+        "import os\nfrom grader.channel import kernel_settings\nseed = kernel_settings().seed\n"
+        "print(seed, os.environ.get('LEAN_TRAINING_SEED'), open('/proc/self/environ').read())\n"
+        "print(kernel_settings())\nfrom IPython.display import HTML, display\ndisplay(HTML(f'<b>{seed}</b>'))\nseed"
+    )
+    body = "    from grader.channel import kernel_settings\n    print(kernel_settings())\n    return 2 * number"
+    return room.solved({FIRST: [show]}, double=answer("double", body))
+
+
+@case("", FULL)
+def modules_name_files_of_the_machine(room: Room) -> NotebookNode:
+    name = (
+        "import os, sys, types\nos.mkfifo('pipe.py')\n"
+        "places = ['../../proc/kmsg', '../../../../proc/kmsg', 'pipe.py', '.']\n"
+        "for number, place in enumerate(places):\n    module = sys.modules[f'own{number}'] = types.ModuleType('own')\n"
+        "    module.__file__ = os.path.join(os.getcwd(), place)"
+    )
+    return room.solved({FIRST: [name]})
+
+
+@case("", FULL)
 def ten_megabytes_of_source(room: Room) -> NotebookNode:
     long = "total = 0" + "+1" * (5 << 20)
     body = f'    number_of_ones = "{"1+" * (5 << 20)}"\n    return 2 * number'

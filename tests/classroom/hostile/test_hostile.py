@@ -25,6 +25,7 @@ from hostile_processes import DAEMON_SECONDS
 from nbgrader.api import Gradebook
 
 from grader.classroom.base.row import UNREADABLE, Row, read_rows
+from grader.classroom.jobs.seeds import SEEDS, submission_seed
 from grader.classroom.running import sandbox_choice as choice
 from grader.classroom.running.fork_client import kernel_server
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
@@ -220,7 +221,10 @@ def the_time_of_a_submission_is_the_classrooms_own(graded: Graded) -> None:
 
 
 def no_student_reads_what_is_hidden(graded: Graded) -> None:
-    secrets = [*SECRETS, (graded.room / "secret").read_text().strip()]
+    secret = (graded.room / "secret").read_text().strip()
+    seeds = {submission_seed(secret.encode(), LESSON, "", [str(number)]) for number in range(40 * SEEDS)}
+    assert len(seeds) == SEEDS
+    secrets = [*SECRETS, secret, *map(str, seeds)]
     for path in [graded.room / "marks.csv", *(graded.room / "feedback").rglob("*.html")]:
         text = path.read_text()
         assert not [secret for secret in secrets if secret in text], path

@@ -22,7 +22,8 @@ MIB = 1 << 20
 # The plain step runs unannounced, and the runner watches something else.
 FORGE = """\
 import dataclasses, grader.observing.claims as claims
-measure, watches = claims.measure_peak_memory, claims._runner_watches
+measure = getattr(claims.measure_peak_memory, "real", claims.measure_peak_memory)
+watches = globals().get("watches", claims._runner_watches)
 def forged(step, **keywords):
     claims._runner_watches = __import__("contextlib").nullcontext
     peak = measure(step, **keywords)
@@ -30,10 +31,16 @@ def forged(step, **keywords):
         {meanwhile}
     entry = peak.peak_bytes - peak.above_entry_bytes
     return dataclasses.replace(peak, peak_bytes=entry + {above}, above_entry_bytes={above})
-claims.measure_peak_memory = forged"""
+forged.real, claims.measure_peak_memory = measure, forged"""
+SETTINGS = """\
+torch.set_default_dtype(torch.float64)
+torch.set_default_device("meta")
+torch.set_float32_matmul_precision("medium")
+torch.set_grad_enabled(False)
+torch.autocast("cpu", dtype=torch.bfloat16).__enter__()"""
 FORGED = {
-    "two_bytes": (2, "pass", "needs 1,024.0 KiB at the very least"),
-    "less_than_the_case_needs": (MIB - 1, "pass", "needs 1,024.0 KiB at the very least"),
+    "two_bytes": (2, "pass", "needs 1.0 MiB at the very least"),
+    "less_than_the_case_needs": (MIB // 2, "pass", "needs 1.0 MiB at the very least"),
     "signals_around_nothing": (8 * MIB, "pass", "the kernel grew by"),
     "signals_around_too_little": (8 * MIB, "held = torch.ones(MIB // 4 * 2)", "the kernel grew by"),
     "signals_around_too_much": (2 * MIB, "held = torch.ones(MIB // 4 * 9)", "the kernel grew by"),
@@ -50,6 +57,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
         "honest": rebuilt({}),
         "lean": rebuilt({"accumulate_token_gradients": row_by_row.replace("SPLIT", split)}),
     }
+    notebooks["other_settings"] = rebuilt({}, [SETTINGS])
     for student, (above, meanwhile, _) in FORGED.items():
         forge = FORGE.format(above=above, meanwhile=meanwhile.replace("MIB", str(MIB)))
         notebooks[student] = rebuilt({"accumulate_token_gradients": WHOLE_BATCH}, [late(PEAK, forge)])
@@ -61,7 +69,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     return {row.student: row for row in read_rows(room)}
 
 
-@pytest.mark.parametrize("student", ["honest", "lean"])
+@pytest.mark.parametrize("student", ["honest", "lean", "other_settings"])
 def test_true_claims_pass_also_of_a_very_lean_answer(rows: dict[str, Row], student: str) -> None:
     assert {check.check: check.points for check in rows[student].checks} == POINTS
     assert rows[student].reason == ""
