@@ -1,7 +1,7 @@
 """Compute from a case the fewest bytes above entry that a step of it can hold, whoever wrote the step.
 
 A claimed peak comes from a kernel that ran a learner's code, which can claim less than the step held. What a case needs
-in any case bounds the claim from below: gradients that a backward makes anew, what a forward hands to it, and what its
+in any case bounds the claim from below: gradients that a backward makes, what a forward hands to it, and what its
 own tensors take. Each bound is a case's own arithmetic, far below what the leanest right answers of the banks hold.
 
 No lesson's judge imports this: bounds concern classes, where somebody may forge.
