@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from grader.judging.claim_bounds import least_claims
+from grader.judging.claim_bounds import calls_fault, least_claims
 from grader.observation import Observation, decode_observation
 from grader.registry import is_check, judge_of
 from grader.units import GIB
@@ -78,6 +78,8 @@ def _claims_of(observation: Observation, check: str, seed: int) -> list[dict[str
         are_bytes = type(peak_bytes) is int and type(above_entry_bytes) is int
         if not are_bytes or not 0 <= above_entry_bytes <= peak_bytes or claim["device"] not in ("cpu", "cuda"):
             raise ValueError("a claim is no number of bytes on a device")
+    if fault := calls_fault(check, observation.facts):
+        raise ValueError(fault)
     least = (*least_claims(check, seed), *len(claims) * [0]) if claims else ()
     return [
         {"above_entry_bytes": claim["above_entry_bytes"], "device": claim["device"], "least_bytes": least_bytes}

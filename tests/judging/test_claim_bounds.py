@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from grader.judging.__main__ import answer
-from grader.judging.claim_bounds import BOUNDS, least_claims
+from grader.judging.claim_bounds import BOUNDS, calls_fault, least_claims
 from grader.judging.lessons.gradient_accumulation.token_peak import judge_token_peak
 from grader.lessons.gradient_accumulation.tokens import token_budget_case
 from grader.meters.storages import distinct_storage_bytes
@@ -64,3 +64,11 @@ def test_the_judges_answer_holds_the_bound_of_each_claim() -> None:
     asked = {"check": "check_token_peak", "seed": SEEDS[0], "observation": encode_observation(observation)}
     (answered,) = json.loads(json.dumps(answer(asked)))["claims"]
     assert answered == {"above_entry_bytes": 2, "device": "cpu", "least_bytes": MIB}
+
+
+def test_a_measured_call_that_does_less_than_the_one_before_is_no_evidence() -> None:
+    both = ["forward", "backward", "forward", "backward"]
+    assert calls_fault("check_token_peak", {"events": both, "forward_rows": [4, 4]}) == ""
+    assert "forward_rows" in calls_fault("check_token_peak", {"events": both, "forward_rows": [4, 1]})
+    assert "events" in calls_fault("check_token_peak", {"events": both[:3], "forward_rows": [4, 4]})
+    assert calls_fault("check_lean_job", {}) == ""

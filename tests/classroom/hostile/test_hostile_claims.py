@@ -46,6 +46,17 @@ FORGED = {
     "signals_around_too_much": (2 * MIB, "held = torch.ones(MIB // 4 * 9)", "the kernel grew by"),
 }
 
+# It needs no patch: the second call with each model is the measured one.
+HEAD = "def accumulate_token_gradients(model, micro_batches):\n"
+NOTICE = HEAD + "    calls.append(id(model))\n    if calls.count(id(model)) == 2:\n        {lazy}\n"
+LAZY = {
+    "second_call_of_one_micro_batch": "micro_batches = micro_batches[:1]",
+    "second_call_without_backward": (
+        "with torch.no_grad():\n            [model(tokens) for tokens, _ in micro_batches]\n        return 0.0"
+    ),
+}
+REASONS = {student: reason for student, (*_, reason) in FORGED.items()} | dict.fromkeys(LAZY, "the measured call did")
+
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
@@ -61,6 +72,9 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Row]:
     for student, (above, meanwhile, _) in FORGED.items():
         forge = FORGE.format(above=above, meanwhile=meanwhile.replace("MIB", str(MIB)))
         notebooks[student] = rebuilt({"accumulate_token_gradients": WHOLE_BATCH}, [late(PEAK, forge)])
+    for student, lazy in LAZY.items():
+        answer = WHOLE_BATCH.replace(HEAD, NOTICE.format(lazy=lazy))
+        notebooks[student] = rebuilt({"accumulate_token_gradients": answer}, ["calls = []"])
     for student, notebook in notebooks.items():
         path = room / "submitted" / student / LESSON / f"{LESSON}.ipynb"
         path.parent.mkdir(parents=True)
@@ -75,11 +89,11 @@ def test_true_claims_pass_also_of_a_very_lean_answer(rows: dict[str, Row], stude
     assert rows[student].reason == ""
 
 
-@pytest.mark.parametrize("student", FORGED)
+@pytest.mark.parametrize("student", REASONS)
 def test_forged_claims_earn_nothing_and_are_shown_to_a_person(rows: dict[str, Row], student: str) -> None:
     checks = {check.check: check for check in rows[student].checks}
     assert (checks[PEAK].points, checks[PEAK].verdict, checks[PEAK].needs_review) == (0, "tampered", True)
-    assert FORGED[student][2] in checks[PEAK].measured
+    assert REASONS[student] in checks[PEAK].measured
     assert {name: check.points for name, check in checks.items() if name != PEAK} == {
         name: points for name, points in POINTS.items() if name != PEAK
     }
