@@ -57,9 +57,9 @@ def _own_files() -> list[str]:
 
 
 def _is_next_to_notebook(module: Any) -> bool:
-    """Return whether a module is made of a plain file next to the notebook, whatever its name says."""
+    """Return whether a module is made of a file next to the notebook: a plain one, or one that is gone by now."""
     path = os.path.normpath(str(getattr(module, "__file__", None)))
-    return path.startswith(os.getcwd() + os.sep) and os.path.isfile(path)
+    return path.startswith(os.getcwd() + os.sep) and (os.path.isfile(path) or not os.path.exists(path))
 
 
 def _file_digest(path: str) -> str:

@@ -151,9 +151,8 @@ def modules_name_files_of_the_machine(room: Room) -> NotebookNode:
 
 @case("", FULL)
 def ten_megabytes_of_source(room: Room) -> NotebookNode:
-    long = "total = 0" + "+1" * (5 << 20)
-    body = f'    number_of_ones = "{"1+" * (5 << 20)}"\n    return 2 * number'
-    return room.solved({FIRST: [long.replace("total", "# total")]}, double=answer("double", body))
+    body = f"    # {'1+' * 100_000}\n    return 2 * number"
+    return room.solved({FIRST: [f"# {'1+' * (5 << 20)}\ntotal = 0"]}, double=answer("double", body))
 
 
 def all_of(exercises: tuple[str, ...]) -> str:
