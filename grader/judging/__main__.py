@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from grader.judging.claim_bounds import calls_fault, least_claims
 from grader.observation import Observation, decode_observation
 from grader.registry import is_check, judge_of
 from grader.units import GIB
@@ -61,7 +62,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
         if check not in MAY_BE_NON_FINITE and not _is_finite(observation.facts):
             return {"malformed": "NaN or infinity, which this check never emits"}
         verdict: Verdict = judge(observation, seed)
-        claims = _claims_of(observation)
+        claims = _claims_of(observation, check, seed)
     except PROVOKED as error:
         return {"malformed": _said(error)}
     except Exception as error:
@@ -69,15 +70,21 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     return {"verdict": dataclasses.asdict(verdict), "claims": claims}
 
 
-def _claims_of(observation: Observation) -> list[dict[str, Any]]:
-    """Return the claims of an observation, which the runner compares with what it saw."""
+def _claims_of(observation: Observation, check: str, seed: int) -> list[dict[str, Any]]:
+    """Return the claims of an observation, each with the least that it can be; the runner compares both."""
     claims = observation.facts.get("claims", [])
     for claim in claims:
         peak_bytes, above_entry_bytes = claim["peak_bytes"], claim["above_entry_bytes"]
         are_bytes = type(peak_bytes) is int and type(above_entry_bytes) is int
         if not are_bytes or not 0 <= above_entry_bytes <= peak_bytes or claim["device"] not in ("cpu", "cuda"):
             raise ValueError("a claim is no number of bytes on a device")
-    return [{"above_entry_bytes": claim["above_entry_bytes"], "device": claim["device"]} for claim in claims]
+    if fault := calls_fault(check, observation.facts):
+        raise ValueError(fault)
+    least = (*least_claims(check, seed), *len(claims) * [0]) if claims else ()
+    return [
+        {"above_entry_bytes": claim["above_entry_bytes"], "device": claim["device"], "least_bytes": least_bytes}
+        for claim, least_bytes in zip(claims, least, strict=False)
+    ]
 
 
 def _is_finite(value: Any) -> bool:

@@ -115,3 +115,12 @@ def graded(
     job = Job(nbformat.writes(notebook), "07_judged", SEED, is_forked=is_forked, sandbox=sandbox, is_unsafe=True)
     execution = run_job(job)
     return {score.check: score for score in score_notebook(notebook, execution)}, execution
+
+
+def late(check: str, own: str) -> str:
+    """Return a cell by which an own cell runs when its check begins: after the identities were asked for."""
+    return f"""\
+def as_it_begins(info):
+    if {check + "("!r} in info.raw_cell and "probe" not in info.raw_cell:
+        exec({own!r}, get_ipython().user_ns)
+get_ipython().events.register("pre_run_cell", as_it_begins)"""

@@ -12,7 +12,7 @@ from grader.units import KIB, MIB, format_bytes
 LEAST_SLACK_BYTES = 4 * MIB  # what Python itself allocates during a step
 SLACK = 0.1
 LEAST_GROWTH, GROWTH_SLACK_BYTES = 0.5, MIB  # in the lessons' solutions, the growth is 0.80 to 1.08 of the claim
-LEAST_CLAIM_BYTES = 64 * KIB  # that can pass: the solutions claim 7 MiB and more
+LEAST_CLAIM_BYTES = 64 * KIB  # that can pass, also where a check has no bound of its own
 NOT_VERIFIED = "its peak memory was not verified from outside"
 
 
@@ -23,10 +23,12 @@ class Claim:
     Attributes:
         above_entry_bytes: Its peak, less what was held when it began.
         device: "cpu" or "cuda".
+        least_bytes: What the judge computed from the case: no step of it can hold less above entry.
     """
 
     above_entry_bytes: int
     device: str
+    least_bytes: int = 0
 
     @property
     def largest_growth_bytes(self) -> float:
@@ -70,5 +72,9 @@ def claims_fault(claims: Sequence[Claim], steps: Mapping[str, Any] | None) -> tu
 
 def smallness_fault(claims: Sequence[Claim]) -> str:
     """Return why claims that would pass are rejected as physically impossible, "" if they are not."""
-    smallest = min((claim.above_entry_bytes for claim in claims), default=LEAST_CLAIM_BYTES)
-    return f"a peak of {smallest} bytes above entry was claimed" if smallest < LEAST_CLAIM_BYTES else ""
+    for claim in claims:
+        least_bytes = max(claim.least_bytes, LEAST_CLAIM_BYTES)
+        if claim.above_entry_bytes < least_bytes:
+            claimed, least = format_bytes(claim.above_entry_bytes), format_bytes(least_bytes)
+            return f"a peak of {claimed} above entry was claimed, where the case needs {least} at the very least"
+    return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
 import symtable
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +20,10 @@ LOOKS_AROUND = {"globals", "locals", "vars", "dir", "exec", "eval", "get_ipython
 CHANGES_SETTINGS = re.compile(
     r"\b(set_default_\w+|set_num_\w+|set_float32_matmul_precision|set_grad_enabled|use_deterministic_algorithms|"
     r"set_start_method|init_process_group|environ|chdir|setattr|delattr|settrace|setprofile|"
-    r"write_text|write_bytes|to_csv|mkdir|savez|save_pretrained|save_model|save_state|dump)\b|"
-    r"\bopen\(|\.save\(|\bimport \*|^\s*[%!]",
+    r"write_text|write_bytes|to_csv|mkdir|unlink|rmtree|touch|savez|save_pretrained|save_model|save_state|dump)\b|"
+    r"\bopen\(|\.save\(|\bimport \*|^\s*[%!]|"
+    r"(?<![.\w])(globals|locals|exec|eval)\(|\b(get_ipython|__main__)\b|"
+    r"\bsys\.(path\.|modules\[)|\bregister_module_\w*hook\b",
     re.MULTILINE,
 )
 OVERRIDES = re.compile(r"\bregister_module_\w+")  # the course's checks begin without any
@@ -45,6 +48,8 @@ CONSTANT = (ast.Constant, ast.UnaryOp, ast.BinOp, ast.Tuple)
 UNCHANGEABLE = {"lesson_device", "get_instance"}  # calls whose value nobody changes, or which each check resets
 SETTLED = UNCHANGEABLE | {"plain_trainer_arguments", "hasattr"}  # calls whose value no random number changes
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+KEEPS = r"\b(global|nonlocal)\b|\bcache\b|\blru_cache\b"
 Binding = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
@@ -93,6 +98,8 @@ def left_out_cells(notebook: NotebookNode) -> tuple[int, ...]:
     is_sealed = all(is_answer(cell) and _is_sealed(cell.source) for cell in theirs if cell.source.strip())
     if any(CHANGES_SETTINGS.search(cell.source) for cell in shown):
         return ()
+    if any(_replaces_parts(cell.source, _names_of_parts((*given, *shown))) for cell in shown):
+        return ()
     if not is_sealed and any(OVERRIDES.search(cell.source) for cell in (*shown, *given)):
         return ()
     is_reset = is_sealed and any(RESETS_SHARED_STATE in cell.source for cell in given)
@@ -119,6 +126,55 @@ def _meets(kept: Iterable[NotebookNode], theirs: Iterable[NotebookNode], shown: 
     return bool((reads | _union(_lenient_use(cell.source).binds for cell in theirs)) & bound)
 
 
+def _names_of_parts(cells: Iterable[NotebookNode]) -> set[str]:
+    """Return the names of modules, functions and classes: what cells import or define."""
+    names = {name for cell in cells for _, name in _imports(cell.source)}
+    for cell in cells:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+            names |= {node.name for node in ast.parse(cell.source).body if isinstance(node, Definition)}
+    return names
+
+
+def _replaces_parts(source: str, names: set[str]) -> bool:
+    """Return whether a cell sets an attribute of a module, a function or a class, which whoever uses it would meet."""
+    try:
+        nodes = list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError, RecursionError):
+        return False  # it does not run
+    places = (ast.Attribute, ast.Subscript)
+    changed = [node for node in nodes if isinstance(node, places) and not isinstance(node.ctx, ast.Load)]
+    return any(_stored_in(node) in names for node in changed)
+
+
+def _stored_in(node: ast.AST) -> str:
+    """Return the name whose attributes, or theirs, are set; "" for what a call returned."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _remembers(statement: ast.stmt) -> bool:
+    """Return whether a given function or class may keep something from one call to the next."""
+    if not isinstance(statement, Definition):
+        return False
+    text = ast.unparse(statement)
+    defaults = [
+        value
+        for node in ast.walk(statement)
+        if isinstance(node, ast.arguments)
+        for value in (*node.defaults, *node.kw_defaults)
+    ]
+    has_mutable_default = any(isinstance(value, ast.List | ast.Dict | ast.Set | ast.Call) for value in defaults)
+    return has_mutable_default or bool(re.search(KEEPS, text)) or _changes_name(statement)
+
+
+def _changes_name(statement: ast.stmt) -> bool:
+    """Return whether the body of a function or class sets an attribute of that function or class, or of `cls`."""
+    own = {getattr(statement, "name", ""), "cls"}
+    changed = (node for node in ast.walk(statement) if isinstance(node, ast.Attribute | ast.Subscript))
+    return any(not isinstance(node.ctx, ast.Load) and _stored_in(node) in own for node in changed)
+
+
 def _shares(given: Iterable[NotebookNode], theirs: Iterable[NotebookNode], shown: Iterable[NotebookNode]) -> bool:
     """Return whether the learner's code reaches given objects that demonstrations use, or that random numbers made."""
     statements = [statement for cell in given for statement in ast.parse(cell.source).body]
@@ -126,6 +182,7 @@ def _shares(given: Iterable[NotebookNode], theirs: Iterable[NotebookNode], shown
     known = list(zip(statements, uses, strict=True))
     fixed = _union(use.objects for statement, use in known if _calls_only(statement, UNCHANGEABLE))
     objects = _union(use.objects for use in uses) - fixed
+    objects |= _union(use.binds for statement, use in known if _remembers(statement))
     unsettled = _union(use.objects for statement, use in known if not _calls_only(statement, SETTLED))
     reached = _reached(_union(_lenient_use(cell.source).reads for cell in theirs), uses)
     used = _reached(_union(_use(cell.source).loads for cell in shown), uses)

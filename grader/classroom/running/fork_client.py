@@ -19,6 +19,7 @@ from pathlib import Path
 
 from grader.classroom.base.storage import scratch_folder
 from grader.classroom.sandbox.confinement import Confinement
+from grader.classroom.sandbox.control_group import command_of_a_scope
 from grader.classroom.sandbox.variables import plain_variables, with_import_path
 from grader.gpu_files import has_gpu
 
@@ -73,7 +74,8 @@ class ForkServer:
         """
         self._folder = tempfile.mkdtemp(prefix="fork-", dir=scratch_folder())  # only this user may enter
         self.path = str(Path(self._folder) / "socket")
-        command = [sys.executable, "-P", "-m", "grader.classroom.running.fork_server", self.path, *modules]
+        program = [sys.executable, "-P", "-m", "grader.classroom.running.fork_server", self.path, *modules]
+        command = [*command_of_a_scope(), *program]  # in a scope, each kernel gets a control group
         self._complaints = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command,

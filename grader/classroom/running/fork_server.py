@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from grader.classroom.sandbox.confinement import Confinement
+from grader.classroom.sandbox.control_group import DelegatedGroup, KernelGroup
 from grader.classroom.sandbox.guarding import confine_next_process, start_warden
 
 LARGEST_REQUEST = 2**20
@@ -52,7 +53,7 @@ class Child:
     connection: socket.socket
 
 
-def serve(listener: socket.socket) -> None:
+def serve(listener: socket.socket, groups: DelegatedGroup | None = None) -> None:
     """Fork a child for every request, until the client that started the server hangs up on stdin."""
     selector = selectors.DefaultSelector()
     selector.register(listener, selectors.EVENT_READ)
@@ -63,14 +64,22 @@ def serve(listener: socket.socket) -> None:
             if key.fd == sys.stdin.fileno():
                 return _end_all(children)
             if key.fileobj is listener:
-                _answer(listener, selector, children)
+                _answer(listener, selector, children, groups)
             elif key.fd in children:
-                _report_end(children.pop(key.fd), key.fd, selector)
+                child = children.pop(key.fd)
+                _report_end(child, key.fd, selector)
+                if groups is not None:
+                    groups.remove_group(child.pid)
             else:
                 _hang_up(key.data)
 
 
-def _answer(listener: socket.socket, selector: selectors.BaseSelector, children: dict[int, Child]) -> None:
+def _answer(
+    listener: socket.socket,
+    selector: selectors.BaseSelector,
+    children: dict[int, Child],
+    groups: DelegatedGroup | None,
+) -> None:
     """Fork a child for one request. A client that hangs up or sends nonsense affects no other client."""
     connection, _ = listener.accept()
     connection.settimeout(5)
@@ -83,7 +92,7 @@ def _answer(listener: socket.socket, selector: selectors.BaseSelector, children:
     gc.freeze()  # what exists now stays shared with the child
     pid = os.fork()
     if pid == 0:
-        _become(request, descriptors, connection)
+        _become(request, descriptors, connection, groups)
     for descriptor in descriptors:
         os.close(descriptor)
     child = Child(pid, connection)
@@ -107,7 +116,9 @@ def _require_one_thread() -> None:
         raise SystemExit(f"the fork server has {threads} threads: one of its modules starts threads when imported")
 
 
-def _become(request: Mapping[str, Any], descriptors: list[int], connection: socket.socket) -> NoReturn:
+def _become(
+    request: Mapping[str, Any], descriptors: list[int], connection: socket.socket, groups: DelegatedGroup | None
+) -> NoReturn:
     """Turn the fork into the process that was asked for; never return to the server's loop.
 
     The process is one fork further down. Its parent is a keeper that only waits for it, so that a process which kills
@@ -116,8 +127,9 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
     os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     confinement = Confinement.from_dict(request["confinement"]) if request.get("confinement") else None
-    folder = request["folder"]
+    folder, group = request["folder"], None
     if confinement is not None:
+        group = None if groups is None else groups.open_group(confinement.bounds)
         try:
             folder = confine_next_process(confinement)
         except OSError as error:
@@ -126,24 +138,30 @@ def _become(request: Mapping[str, Any], descriptors: list[int], connection: sock
     process = os.fork()
     if process:
         connection.close()
+        if group is not None:
+            group.close()
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         os._exit(code if code >= 0 else 128 - code)
-    _run_call({**request, "folder": folder}, confinement, descriptors, connection)
+    _run_call({**request, "folder": folder}, confinement, descriptors, connection, group)
 
 
 def _run_call(
-    request: Mapping[str, Any], confinement: Confinement | None, descriptors: list[int], connection: socket.socket
+    request: Mapping[str, Any],
+    confinement: Confinement | None,
+    descriptors: list[int],
+    connection: socket.socket,
+    group: KernelGroup | None,
 ) -> NoReturn:
     """Call the function of a request and end the process with the exit code that Python would give."""
     code = 1
     try:
-        connection = _take_over(descriptors, connection)
+        connection = _take_over(descriptors, connection, group)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         os.environ.clear()
         os.environ.update(request["environment"])
         os.chdir(request["folder"])
         random.seed()
-        pkgutil.resolve_name(request["call"])(*request["arguments"], ready=_get_ready(confinement, connection))
+        pkgutil.resolve_name(request["call"])(*request["arguments"], ready=_get_ready(confinement, connection, group))
         code = 0
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
@@ -156,21 +174,24 @@ def _run_call(
         os._exit(code)
 
 
-def _take_over(descriptors: list[int], connection: socket.socket) -> socket.socket:
-    """Make the descriptors that were handed over 0, 1, 2 and so on; close all others but the connection."""
+def _take_over(descriptors: list[int], connection: socket.socket, group: KernelGroup | None) -> socket.socket:
+    """Make the descriptors that were handed over 0, 1, 2 and so on; close all others but connection and group."""
     connection = socket.socket(fileno=fcntl.fcntl(connection.detach(), fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS))
     moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, FREE_DESCRIPTORS) for descriptor in descriptors]
     for target, descriptor in enumerate(moved):
         os.dup2(descriptor, target)
-    _close_all_but(connection.fileno(), len(descriptors))
+    kept = {connection.fileno()} | ({group.members, group.events} if group is not None else set())
+    _close_all_but(kept, len(descriptors))
     return connection
 
 
-def _get_ready(confinement: Confinement | None, connection: socket.socket) -> Callable[[], None]:
+def _get_ready(
+    confinement: Confinement | None, connection: socket.socket, group: KernelGroup | None
+) -> Callable[[], None]:
     """Return what the call is to call when it is ready; in a sandbox, its warden says so to the client."""
     if confinement is not None:
         try:
-            ready = start_warden(confinement, lambda message: _tell(connection, message))
+            ready = start_warden(confinement, lambda message: _tell(connection, message), group)
         except OSError as error:
             _tell(connection, {"failed": str(error)})
             raise SystemExit(1) from error
@@ -184,10 +205,10 @@ def _get_ready(confinement: Confinement | None, connection: socket.socket) -> Ca
     return tell_and_close
 
 
-def _close_all_but(kept: int, handed_over: int) -> None:
+def _close_all_but(kept: set[int], handed_over: int) -> None:
     """Close what the fork shares with the server and with other children, whose connections are not its own."""
     for descriptor in map(int, os.listdir("/proc/self/fd")):
-        if descriptor >= handed_over and descriptor != kept:
+        if descriptor >= handed_over and descriptor not in kept:
             with contextlib.suppress(OSError):  # the descriptor of the listing itself is closed already
                 os.close(descriptor)
 
@@ -239,7 +260,7 @@ def main(path: str, *modules: str) -> None:
         Path(path).chmod(0o600)
         listener.listen(64)
         print("ready", flush=True)
-        serve(listener)
+        serve(listener, DelegatedGroup.take())
 
 
 if __name__ == "__main__":

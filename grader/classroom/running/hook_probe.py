@@ -39,6 +39,11 @@ TORCH_FUNCTIONS = (
 )
 
 
+def foreign_transforms(shell: Any) -> dict[str, str]:
+    """Return those of the hooks that decide what a cell runs: what transforms it, and the shell's own methods."""
+    return {place: digest for place, function in _transforms(shell) if (digest := _foreign_digest(function))}
+
+
 def foreign_hooks(shell: Any) -> dict[str, str]:
     """Return the hooks that are no library's: where each is set, and a digest of its code."""
     hooks = {place: digest for place, function in _hooks(shell) if (digest := _foreign_digest(function))}
@@ -48,8 +53,13 @@ def foreign_hooks(shell: Any) -> dict[str, str]:
 
 def _own_files() -> list[str]:
     """Return the files of imported modules that are next to the notebook."""
-    paths = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    return sorted(path for path in paths if path.startswith(os.getcwd() + os.sep))
+    return sorted({str(module.__file__) for module in list(sys.modules.values()) if _is_next_to_notebook(module)})
+
+
+def _is_next_to_notebook(module: Any) -> bool:
+    """Return whether a module is made of a file next to the notebook: a plain one, or one that is gone by now."""
+    path = os.path.normpath(str(getattr(module, "__file__", None)))
+    return path.startswith(os.getcwd() + os.sep) and (os.path.isfile(path) or not os.path.exists(path))
 
 
 def _file_digest(path: str) -> str:
@@ -60,15 +70,19 @@ def _file_digest(path: str) -> str:
         return ""
 
 
-def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
+def _transforms(shell: Any) -> Iterator[tuple[str, Any]]:
     transformers = [*shell.input_transformers_cleanup, *shell.input_transformers_post, *shell.ast_transformers]
     for transformer in transformers:
         yield "transformers of cells", transformer
+    for name in SHELL_METHODS:
+        yield f"the shell's {name}", getattr(shell, name)
+
+
+def _hooks(shell: Any) -> Iterator[tuple[str, Any]]:
+    yield from _transforms(shell)
     for event, callbacks in shell.events.callbacks.items():
         for callback in callbacks:
             yield f"callbacks of {event}", callback
-    for name in SHELL_METHODS:
-        yield f"the shell's {name}", getattr(shell, name)
     for name in DISPLAY_METHODS:
         yield "the shell's display of results", getattr(type(shell.displayhook), name, None)
     yield "the kernel's messages", shell.kernel.session.send
@@ -91,7 +105,7 @@ def _of_modules() -> Iterator[tuple[str, Any]]:
 def _replaced_helpers(shell: Any) -> Iterator[str]:
     """Yield the functions of modules next to the notebook that no longer have the code of their file."""
     for module_name, module in list(sys.modules.items()):
-        if str(getattr(module, "__file__", None)).startswith(os.getcwd() + os.sep):
+        if _is_next_to_notebook(module):
             for name, code in _codes_of(str(module.__file__)).items():
                 found = (getattr(module, name, None), shell.user_ns.get(name))
                 if any(callable(one) and getattr(one, "__code__", None) != code for one in found):
@@ -126,11 +140,16 @@ def _foreign_digest(function: Any) -> str:
     code = getattr(function, "__code__", None)
     if code is None:
         is_plain = function is None or isinstance(function, type | types.BuiltinFunctionType | types.ModuleType)
-        methods = {} if is_plain else {name: getattr(type(function), name, None) for name in ("__call__", "visit")}
-        code = next((found for method in methods.values() if (found := getattr(method, "__code__", None))), None)
-    if code is None or code.co_filename.startswith(_libraries()):
-        return ""
-    return hashlib.sha256(code.co_code).hexdigest()[:12]
+        codes = [] if is_plain else [getattr(one, "__code__", None) for one in _methods_of(type(function))]
+    else:
+        codes = [code]
+    foreign = [one for one in codes if one is not None and not one.co_filename.startswith(_libraries())]
+    return hashlib.sha256(b"".join(one.co_code for one in foreign)).hexdigest()[:12] if foreign else ""
+
+
+def _methods_of(kind: type) -> list[Any]:
+    """Return the methods of a class and of those that it inherits from: any of them may be a hook's."""
+    return [method for base in kind.__mro__ for method in vars(base).values()]
 
 
 @functools.cache

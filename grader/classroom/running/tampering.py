@@ -79,7 +79,16 @@ async def canary_returns(client: CappedClient) -> bool:
 
 async def probe_hooks(client: CappedClient) -> dict[str, str]:
     """Return the code between a cell and its result that comes from no library; {} if the kernel gives no answer."""
-    found = await _probe(client, HOOKS, "foreign_hooks(shell)")
+    return _texts(await _probe(client, HOOKS, "foreign_hooks(shell)"))
+
+
+async def replaced_transforms(client: CappedClient, before: Mapping[str, str]) -> list[str]:
+    """Return what the notebook put between the cells that it is sent and what it runs, since `probe_hooks` looked."""
+    after = _texts(await _probe(client, HOOKS, "foreign_transforms(shell)"))
+    return sorted(place for place in after if before.get(place) != after[place])
+
+
+def _texts(found: Any) -> dict[str, str]:
     return {str(place): str(digest) for place, digest in found.items()} if isinstance(found, dict) else {}
 
 
@@ -90,8 +99,7 @@ async def probe_originals(client: CappedClient, homes: Mapping[str, str]) -> dic
         client: The client of a kernel that has run no code of a learner's.
         homes: For each judged check, its module.
     """
-    found = await _probe(client, IDENTITIES, "import_checks(homes) or identities()", homes=dict(homes))
-    return {str(module): str(digest) for module, digest in found.items()} if isinstance(found, dict) else {}
+    return _texts(await _probe(client, IDENTITIES, "import_checks(homes) or identities()", homes=dict(homes)))
 
 
 async def replaced_originals(

@@ -38,6 +38,7 @@ from .tampering import (  # noqa: E402
     probe_originals,
     replaced_evidence,
     replaced_originals,
+    replaced_transforms,
     run_control,
     support_digests,
 )
@@ -182,7 +183,8 @@ class NotebookRun:
         """Return what a check rests on and the notebook replaced before it; None if the kernel gives no answer."""
         name = judged_check(cell)
         if name is not None:
-            return await replaced_originals(self.client, self.originals, name, self.homes[name])
+            replaced = await replaced_originals(self.client, self.originals, name, self.homes[name])
+            return None if replaced is None else replaced + await replaced_transforms(self.client, self.hooks)
         return await self._compare_hooks() if await canary_returns(self.client) else None
 
     async def _control(self, cell: NotebookNode) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from . import landlock, namespaces, system_calls, warden
 from .confinement import LANDLOCK, NAMESPACES, Confinement
+from .control_group import KernelGroup
 from .seccomp import filter_calls
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -32,12 +33,13 @@ def confine_next_process(confinement: Confinement) -> str:
     return landlock.scratch_folder(confinement)
 
 
-def start_warden(confinement: Confinement, tell: Tell) -> Ready:
+def start_warden(confinement: Confinement, tell: Tell, group: KernelGroup | None = None) -> Ready:
     """Fork: the parent becomes the warden and never returns; the child, confined, goes on as the kernel.
 
     Args:
         confinement: The sandbox.
         tell: Sends a message to the client that asked for the kernel.
+        group: The control group that bounds the kernel's memory, where there is one.
 
     Returns:
         What the kernel calls when it listens.
@@ -48,8 +50,10 @@ def start_warden(confinement: Confinement, tell: Tell) -> Ready:
     process = os.fork()
     if process:
         os.close(writer)
-        os._exit(_watch_over(confinement, process, reader, tell))
+        os._exit(_watch_over(confinement, process, reader, tell, group))
     os.close(reader)
+    if group is not None:
+        group.enter()
     _confine_self(confinement)
 
     def ready() -> None:
@@ -59,10 +63,11 @@ def start_warden(confinement: Confinement, tell: Tell) -> Ready:
     return ready
 
 
-def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell) -> int:
+def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell, group: KernelGroup | None) -> int:
     """Be the warden until the kernel and all its processes have ended; return the exit code."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     system_calls.prctl(system_calls.PR_SET_DUMPABLE, 0)  # nothing within the sandbox may look into this process
+    was_exceeded = group.was_exceeded if group is not None else lambda: False
     if confinement.level == NAMESPACES:
 
         def when_ready() -> None:
@@ -70,7 +75,14 @@ def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell)
             system_calls.drop_capabilities()
             tell({"ready": True})
 
-        return warden.watch(process, reader, confinement.bounds, when_ready=when_ready, members=warden.all_others)
+        return warden.watch(
+            process,
+            reader,
+            confinement.bounds,
+            when_ready=when_ready,
+            members=warden.all_others,
+            was_exceeded=was_exceeded,
+        )
     system_calls.prctl(system_calls.PR_SET_CHILD_SUBREAPER, 1)
     keeper = os.getppid()
     code = warden.watch(
@@ -80,6 +92,7 @@ def _watch_over(confinement: Confinement, process: int, reader: int, tell: Tell)
         when_ready=lambda: tell({"ready": True}),
         members=lambda: [member for member in warden.others_of_session() if member != keeper],
         scratch=landlock.scratch_folder(confinement),
+        was_exceeded=was_exceeded,
     )
     tell({"ended": code})
     os.killpg(0, signal.SIGKILL)  # in one stroke, which no fork escapes: all are of one group, this process too

@@ -67,6 +67,7 @@ def watch(
     when_ready: Callable[[], None],
     members: Callable[[], Iterable[int]],
     scratch: str = "",
+    was_exceeded: Callable[[], bool] = lambda: False,
 ) -> int:
     """Watch over a process until its end.
 
@@ -77,6 +78,7 @@ def watch(
         when_ready: Called when it is ready.
         members: Returns the processes that count, by number.
         scratch: Folder whose size counts too, where no file system of its own keeps it small.
+        was_exceeded: Returns whether the system itself ended a process for its memory.
 
     Returns:
         How it ended: an exit code, that of a shell for a signal, or one of this module's.
@@ -93,7 +95,8 @@ def watch(
             if os.read(ready, 1):
                 when_ready()
         if death in events:
-            return _exit_code(process)
+            code = _exit_code(process)
+            return TOO_MUCH_MEMORY if was_exceeded() else code
         _reap(process)
         found = list(members())
         if len(found) > bounds.processes:

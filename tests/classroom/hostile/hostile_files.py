@@ -127,6 +127,34 @@ def a_page_of_ones_own_is_written_into_the_feedback(room: Room) -> NotebookNode:
     return room.solved({FIRST: [show]}, double=answer("double", f"    raise ValueError({page!r})"))
 
 
+@case("", FULL)
+def the_seed_is_printed(room: Room) -> NotebookNode:
+    show = (
+        "import os\nfrom grader.channel import kernel_settings\nseed = kernel_settings().seed\n"
+        "print(seed, os.environ.get('LEAN_TRAINING_SEED'), open('/proc/self/environ').read())\n"
+        "print(kernel_settings())\nfrom IPython.display import HTML, display\ndisplay(HTML(f'<b>{seed}</b>'))\nseed"
+    )
+    body = "    from grader.channel import kernel_settings\n    print(kernel_settings())\n    return 2 * number"
+    return room.solved({FIRST: [show]}, double=answer("double", body))
+
+
+@case("", FULL)
+def modules_name_files_of_the_machine(room: Room) -> NotebookNode:
+    name = (
+        "import os, sys, types\nos.mkfifo('pipe.py')\n"
+        "places = ['../../proc/kmsg', '../../../../proc/kmsg', 'pipe.py', '.']\n"
+        "for number, place in enumerate(places):\n    module = sys.modules[f'own{number}'] = types.ModuleType('own')\n"
+        "    module.__file__ = os.path.join(os.getcwd(), place)"
+    )
+    return room.solved({FIRST: [name]})
+
+
+@case("", FULL)
+def ten_megabytes_of_source(room: Room) -> NotebookNode:
+    body = f"    # {'1+' * 100_000}\n    return 2 * number"
+    return room.solved({FIRST: [f"# {'1+' * (5 << 20)}\ntotal = 0"]}, double=answer("double", body))
+
+
 def all_of(exercises: tuple[str, ...]) -> str:
     """Return the right answers of some exercises, in one cell."""
     return "\n".join(f"{STUBS[name]}\n{BODIES[name]}" for name in exercises)

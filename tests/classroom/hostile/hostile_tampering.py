@@ -94,6 +94,45 @@ def the_judged_check_is_asked_about_a_better_answer(room: Room) -> NotebookNode:
     return room.solved({"check_largest_micro_batch": [ask]}, largest_micro_batch=answer(FIRST, "    return 1"))
 
 
+BETTER = answer(FIRST, BODIES[FIRST]).replace(FIRST, "better")
+OTHER_WORDS = {
+    "the_check_is_sent_in_other_words": (
+        "def exchange(lines):\n    return [line.replace('(largest_micro_batch)', '(better)') for line in lines]\n"
+        "get_ipython().input_transformers_cleanup.append(exchange)"
+    ),
+    "the_tree_of_the_check_is_another": (
+        "import ast\nclass Exchange(ast.NodeTransformer):\n    def visit_Name(self, node):\n"
+        "        node.id = 'better' if node.id == 'largest_micro_batch' else node.id\n        return node\n"
+        "get_ipython().ast_transformers.append(Exchange())"
+    ),
+    "the_code_of_the_check_is_another": (
+        "shell = get_ipython()\nrun = shell.run_code\nasync def exchange(code, result=None, **more):\n"
+        "    shell.user_ns['largest_micro_batch'] = better\n    return await run(code, result, **more)\n"
+        "shell.run_code = exchange"
+    ),
+}
+
+
+def exchanges(name: str) -> None:
+    """Register a case whose kernel asks the judged check about another function than the answer."""
+
+    def submit(room: Room) -> NotebookNode:
+        own = {"check_largest_micro_batch": [f"{BETTER}\n{OTHER_WORDS[name]}"], "double": [UNDO]}
+        return room.solved(own, largest_micro_batch=answer(FIRST, "    return 1"))
+
+    submit.__name__ = name
+    case("", (0, 3, 4, 1), verdicts={1: "tampered"}, reason="the notebook replaces t")(submit)
+
+
+UNDO = """\
+get_ipython().input_transformers_cleanup[:] = [one for one in get_ipython().input_transformers_cleanup
+                                               if getattr(one, "__name__", "") != "exchange"]
+get_ipython().ast_transformers.clear()
+get_ipython().__dict__.pop("run_code", None)"""
+for name in OTHER_WORDS:
+    exchanges(name)
+
+
 REFUSAL = "grader.lessons.gradient_accumulation.checks"
 REPLACE = {
     "a_refusal_is_replaced": f"import {REFUSAL} as checks\nchecks.refuse_meters = checks.quiet = lambda *a: None",

@@ -51,6 +51,16 @@ def a_check_is_copied(room: Room) -> NotebookNode:
     return notebook
 
 
+@case("", FULL)
+def copies_that_are_no_answers_stand_below_the_answers(room: Room) -> NotebookNode:
+    notebook = room.solved()
+    for name, source in (("double", cell_of(room.release, "double").source), ("halve", "")):
+        below = copy.deepcopy(cell_of(notebook, name))
+        below.source = source
+        notebook.cells.insert(notebook.cells.index(cell_of(notebook, name)) + 1, below)
+    return notebook
+
+
 @case("18", FULL, reason="the cell was gone")
 def a_check_is_deleted(room: Room) -> NotebookNode:
     notebook = room.solved()

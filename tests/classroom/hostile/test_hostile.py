@@ -25,6 +25,7 @@ from hostile_processes import DAEMON_SECONDS
 from nbgrader.api import Gradebook
 
 from grader.classroom.base.row import UNREADABLE, Row, read_rows
+from grader.classroom.jobs.seeds import SEEDS, submission_seed
 from grader.classroom.running import sandbox_choice as choice
 from grader.classroom.running.fork_client import kernel_server
 from grader.classroom.sandbox.confinement import BUBBLEWRAP, LADDER, WITH_LOOPBACK
@@ -39,6 +40,7 @@ pytestmark = [
 ]
 LIMITS = "\nc.RunCells.memory_mib = 2048\nc.RunCells.scratch_mib = 64\nc.RunCells.processes = 128\n"
 LIMITS += "c.RunCells.is_forked = True\n"
+LARGEST_PAGE_BYTES = 3 * 10**6
 FOLDERS: list[Path] = []  # to be removed at the end
 SECONDS = {level: ("4", "20") for level in LADDER} | {BUBBLEWRAP: ("12", "60")}  # of a cell, and of all; cold kernels
 
@@ -219,11 +221,20 @@ def the_time_of_a_submission_is_the_classrooms_own(graded: Graded) -> None:
 
 
 def no_student_reads_what_is_hidden(graded: Graded) -> None:
-    secrets = [*SECRETS, (graded.room / "secret").read_text().strip()]
+    secret = (graded.room / "secret").read_text().strip()
+    seeds = {submission_seed(secret.encode(), LESSON, "", [str(number)]) for number in range(40 * SEEDS)}
+    assert len(seeds) == SEEDS
+    secrets = [*SECRETS, secret, *map(str, seeds)]
     for path in [graded.room / "marks.csv", *(graded.room / "feedback").rglob("*.html")]:
         text = path.read_text()
         assert not [secret for secret in secrets if secret in text], path
         assert "<script>alert" not in text
+
+
+def every_page_is_small(graded: Graded) -> None:
+    sizes = {path.name: path.stat().st_size for path in (graded.room / "feedback").rglob("*.html")}
+    assert len(sizes) == len(graded.rows)
+    assert {name: size for name, size in sizes.items() if size > LARGEST_PAGE_BYTES} == {}
 
 
 def where_no_loopback_is_the_mark_waits_for_a_person(graded: Graded) -> None:
@@ -240,6 +251,7 @@ HOLDS = (
     the_gradebook_holds_these_points_and_no_others,
     the_time_of_a_submission_is_the_classrooms_own,
     no_student_reads_what_is_hidden,
+    every_page_is_small,
     where_no_loopback_is_the_mark_waits_for_a_person,
 )
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import csv
 import errno
+import json
 import os
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -80,6 +84,55 @@ def test_two_attachments_of_one_student_are_both_collected_and_the_later_one_cou
         "04_number_formats (2)",
         "04_number_formats (3)",
     ]
+
+
+COLLECTED = {  # the name in a zip, and the student whose it is; None for one that would leave the folder
+    "lovelaceada_5151_99_07_small_numbers.ipynb": "5151",
+    "lovelaceada_5151_100_07_small_numbers-1.ipynb": "5151",
+    "grüße_LATE_6161_7_07_small_numbers.ipynb": "6161",
+    "=1+1_07_small_numbers.ipynb": "=1+1",
+    "bob [1]_07_small_numbers.ipynb": "bob [1]",
+    ".._07_small_numbers.ipynb": None,
+    "notes.txt": None,
+}
+
+
+def zip_collect(room: Path, contents: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the instructor's command on a zip with these files."""
+    archive = room / "downloaded" / "07_small_numbers" / "archive" / "class.zip"
+    archive.parent.mkdir(parents=True)
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, text in contents.items():
+            file.writestr(name, text)
+    command = [sys.executable, "-m", "nbgrader", "zip_collect", "07_small_numbers"]
+    return subprocess.run(command, cwd=room, capture_output=True, text=True, timeout=120)
+
+
+def around(room: Path) -> set[Path]:
+    """Return what is next to a classroom."""
+    return {path for path in room.parent.rglob("*") if room not in (path, *path.parents)}
+
+
+def test_odd_zip_is_collected_and_graded(new_room: NewRoom) -> None:
+    room = new_room()
+    unsolved, done = (json.dumps(notebook) for notebook in (release_of(room), solved(release_of(room))))
+    before = around(room)
+    collected = zip_collect(room, {name: unsolved if "_99_" in name else done for name in COLLECTED})
+    assert collected.returncode == 0, collected.stderr[-2000:]
+    students = {name for name in COLLECTED.values() if name}
+    assert {path.name for path in (room / "submitted").iterdir()} == students
+    assert around(room) == before
+    rows = {row.student: row for row in grade_class(room).rows}
+    assert {student: row.mark_percent for student, row in rows.items()} == dict.fromkeys(students, 100.0)
+    assert "also there: 07_small_numbers (2).ipynb" in rows["5151"].reason
+
+
+def test_zip_that_leaves_its_folder_is_not_unpacked(new_room: NewRoom) -> None:
+    room = new_room()
+    before = around(room)
+    assert zip_collect(room, {"../../../escaped_07_small_numbers.ipynb": "{}"}).returncode != 0
+    assert around(room) == before
+    assert not list(room.rglob("*escaped*"))
 
 
 @pytest.mark.parametrize("student", ["..", ".", ".ada"])

@@ -108,10 +108,46 @@ def test_an_answer_that_could_notice_keeps_all_cells(answer: str) -> None:
 
 @pytest.mark.parametrize(
     "demonstration",
-    ["torch.set_default_dtype(torch.float64)", "import os\nos.environ['A'] = '1'", "from math import *", "%cd .."],
+    [
+        "torch.set_default_dtype(torch.float64)",
+        "import os\nos.environ['A'] = '1'",
+        "from math import *",
+        "%cd ..",
+        "%run other.ipynb",
+        "globals()['factor'] = 4",
+        "exec('factor = 4')",
+        "import sys\nsys.path.append('..')",
+        "torch.backends.mkldnn.enabled = False",
+        "def patch():\n    torch.nn.Linear.forward = None\npatch()",
+        "use_model.calls = 3",
+        "class Shown:\n    pass\nShown.rows = 3",
+        "torch.nn.modules.module.register_module_forward_hook(print)",
+    ],
 )
 def test_a_demonstration_that_changes_settings_is_run(demonstration: str) -> None:
     assert left_out_cells(small_notebook("def double(x):\n    return 2 * x", demonstration)) == ()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "def load(seen=[]):\n    return seen",
+        "import functools\n@functools.lru_cache\ndef load():\n    return []",
+        "def load():\n    load.calls = 1",
+        "count = 0\ndef load():\n    global count\n    count += 1",
+        "class load:\n    made = 0\n    def __init__(self):\n        load.made += 1",
+    ],
+)
+def test_a_given_function_that_remembers_calls_keeps_all_cells_if_both_call_it(given: str) -> None:
+    def of(demonstration: str, answer: str) -> tuple[int, ...]:
+        notebook = with_own_check(small_notebook(answer, demonstration))
+        notebook.cells[0].source += f"\n{given}"
+        return left_out_cells(notebook)
+
+    calls, does_not = "def double(x):\n    return load()", "def double(x):\n    return 2 * x"
+    assert of("shown = load()", calls) == ()
+    assert of("shown = load()", does_not) == (1,)
+    assert of("shown = 3", calls) == (1,)
 
 
 @pytest.fixture(scope="module")

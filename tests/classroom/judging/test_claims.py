@@ -77,9 +77,11 @@ def test_a_step_that_was_announced_around_nothing_is_seen() -> None:
     assert not fault_of(2 * MIB, 0)  # too small to be distinguished from what Python allocates anyhow
 
 
-def test_a_peak_of_two_bytes_cannot_pass() -> None:
+def test_a_peak_below_what_the_case_needs_cannot_pass() -> None:
     assert "2 bytes" in smallness_fault([Claim(7 * MIB, "cpu"), Claim(2, "cpu")])
-    assert smallness_fault([Claim(7 * MIB, "cpu")]) == smallness_fault([]) == ""
+    assert "needs 1.0 MiB" in smallness_fault([Claim(7 * MIB, "cpu", MIB), Claim(MIB - 1, "cpu", MIB)])
+    assert smallness_fault([Claim(7 * MIB, "cpu")]) == smallness_fault([Claim(MIB, "cpu", MIB)]) == ""
+    assert smallness_fault([]) == ""
 
 
 def test_every_claim_needs_its_step_and_every_step_its_claim() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from judged_lesson import ANSWERS, POINTS, SEED, WHOLE_BATCH, build_master, executed, graded, rebuilt
+from judged_lesson import ANSWERS, POINTS, SEED, WHOLE_BATCH, build_master, executed, graded, late, rebuilt
 
 from grader.channel import MEDIA_TYPE
 from grader.classroom.base.errors import ClassroomError
@@ -92,15 +92,6 @@ def test_a_broken_answer_fails_in_the_kernel_and_needs_no_judge() -> None:
 
 def publishes(text: str) -> str:
     return f"from IPython.display import display\ndisplay({{{MEDIA_TYPE!r}: {text!r}}}, raw=True)"
-
-
-def late(check: str, own: str) -> str:
-    """Return a cell by which an own cell runs when its check begins: after the identities were asked for."""
-    return f"""\
-def as_it_begins(info):
-    if {check + "("!r} in info.raw_cell and "probe" not in info.raw_cell:
-        exec({own!r}, get_ipython().user_ns)
-get_ipython().events.register("pre_run_cell", as_it_begins)"""
 
 
 def test_a_check_that_the_notebook_replaces_is_tampered() -> None:
