@@ -15,6 +15,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.figures": (
         "draw_bars",
+        "draw_batches",
         "draw_curves",
         "draw_points",
         "draw_roofline",
