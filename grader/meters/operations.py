@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +49,9 @@ def count_operations(step: Callable[[], object]) -> Operations:
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: attention,
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: attention_backward,
     }
-    chunked_loss = getattr(torch.ops.torch_nn, "_linear_cross_entropy_batch_chunked", None)
-    if chunked_loss is not None:
-        unlisted[chunked_loss] = _chunked_loss
+    with contextlib.suppress(ImportError, AttributeError):  # before torch 2.13 there is none
+        importlib.import_module("torch.nn.modules.linear_cross_entropy")  # its first call would register it too late
+        unlisted[torch.ops.torch_nn._linear_cross_entropy_batch_chunked] = _chunked_loss
     counted = _Counted()
     with FlopCounterMode(display=False, custom_mapping=unlisted) as counter, counted:
         step()
