@@ -67,7 +67,13 @@ def chunk_cases(seed: int) -> tuple[ChunkCase, ...]:
 def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     """Run forward and backward; return the loss and both gradients."""
     hidden, weight, targets = case.draw()
-    loss = chunked(hidden, weight, targets, case.chunk_rows)
+    try:
+        loss = chunked(hidden, weight, targets, case.chunk_rows)
+    except RuntimeError as error:
+        if "same dtype" not in str(error):
+            raise
+        look_at = "You convert numbers on the way, to float32 for example. Gradients keep the format of their tensors."
+        fail("format_changed", f"products in {hidden.dtype}", str(error).splitlines()[0], look_at)
     require_tensor(loss, "the loss", shape=(), like=hidden.detach())
     if not loss.requires_grad:
         look_at = "You return a loss without a graph, from which backward() cannot start. Return what `apply` returns."
