@@ -156,6 +156,61 @@ def draw_curves(
         print(f"{names[index]}: {text}")
 
 
+def draw_batches(
+    batches: Mapping[str, Sequence[Sequence[Sequence[int]]]], *, title: str, widths: Mapping[str, int] | None = None
+) -> None:
+    """Show the positions of batches, one panel for each way to make them, and print how many hold a token.
+
+    Args:
+        batches: For each name its batches; each batch is a list of rows, and each row the tokens of its texts.
+        title: What is compared.
+        widths: Positions of every row, for names whose batches are not as wide as their longest row.
+    """
+    grids = {
+        name: [(max((widths or {}).get(name, 0), *(sum(row) for row in batch)), batch) for batch in made]
+        for name, made in batches.items()
+    }
+    across = max(width for made in grids.values() for width, _ in made)
+    down = max(sum(len(batch) + 1 for _, batch in made) for made in grids.values())
+
+    def paint(figure: Figure) -> None:
+        panels = figure.subplots(1, len(grids), sharey=True, squeeze=False)[0]
+        for axes, (name, made) in zip(panels, grids.items(), strict=True):
+            _paint_batches(axes, made)
+            axes.set(title=name, xlabel="positions", xlim=(0, 1.02 * across), ylim=(down, -1), yticks=[])
+        panels[0].set_ylabel("rows, batch by batch")
+        figure.suptitle(title)
+        _legend_outside(figure, panels[0])
+
+    _show(lambda: _render(paint, width_inches=2.5 + 2.2 * len(grids)), title)
+    rows = []
+    for name, made in grids.items():
+        positions = sum(width * len(batch) for width, batch in made)
+        tokens = sum(sum(row) for _, batch in made for row in batch)
+        rows.append([name, len(made), positions, positions - tokens, f"{1 - tokens / positions:.0%}"])
+    _print_table(["", "batches", "positions", "padding", "share"], rows)
+
+
+def _paint_batches(axes: Axes, batches: Sequence[tuple[int, Sequence[Sequence[int]]]]) -> None:
+    top = 0
+    texts: list[tuple[int, int, int]] = []  # row, first position, tokens
+    padding: list[tuple[int, int, int]] = []
+    for width, batch in batches:
+        for row in batch:
+            start = 0
+            for length in row:
+                texts.append((top, start, length))
+                start += length
+            padding.append((top, start, width - start))
+            top += 1
+        top += 1  # a gap between two batches
+    for label, bars, colour, hatch in (("tokens", texts, "#56B4E9", ""), ("padding", padding, "#FFFFFF", "////")):
+        places, starts, lengths = zip(*bars, strict=True)
+        axes.barh(
+            places, lengths, 0.9, left=starts, label=label, color=colour, hatch=hatch, edgecolor="black", linewidth=0.5
+        )
+
+
 def draw_points(points: Mapping[str, tuple[float, float]], *, title: str, x_label: str, y_label: str) -> None:
     """Show named points and print their places.
 

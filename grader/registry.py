@@ -15,6 +15,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "grader.figures": (
         "draw_bars",
+        "draw_batches",
         "draw_curves",
         "draw_points",
         "draw_roofline",
@@ -72,9 +73,12 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_chunked_peak",
         "check_compiled_accelerate",
         "check_compiled_trainer",
+        "check_lean_gradient",
+        "check_lean_step",
         "check_predicted_traffic",
         "check_unbroken_loss",
     ),
+    "grader.lessons.compilation.lean_step": ("make_lean_case",),
     "grader.lessons.data_parallel.checks": (
         "check_data_parallel_accelerate",
         "check_data_parallel_agreement",
@@ -185,6 +189,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.meters.forecast": ("forecast_peak_memory",),
     "grader.meters.form_table": ("compare_forms",),
     "grader.meters.measurement": ("measure_peak_memory",),
+    "grader.meters.operations": ("count_operations",),
     "grader.meters.optimizer_run": ("measure_optimizer_run",),
     "grader.meters.optimizer_state": (
         "optimizer_state_bytes",
@@ -314,6 +319,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.compilation.breaks": ("check_unbroken_loss",),
     "grader.judging.lessons.compilation.chunks": ("check_chunked_gradients", "check_chunked_peak"),
     "grader.judging.lessons.compilation.forms": ("check_compiled_accelerate", "check_compiled_trainer"),
+    "grader.judging.lessons.compilation.lean_step": ("check_lean_gradient", "check_lean_step"),
     "grader.judging.lessons.compilation.traffic": ("check_predicted_traffic",),
     "grader.judging.lessons.data_parallel.accumulation": ("check_data_parallel_updates",),
     "grader.judging.lessons.data_parallel.agreement": ("check_data_parallel_agreement",),

@@ -126,6 +126,37 @@ check_padding_tokens(padding_tokens)
 # </details>
 
 # %% [markdown]
+# Here are 24 other texts of at most 32 tokens, in batches of 8 rows. A device computes the whole area, hatched or not.
+# Which panel would grow if a single text of 32 tokens were added, and by how much?
+
+# %%
+from grader import draw_batches
+
+few = make_row_lengths(24, 32, seed=1)
+
+
+def cut(ordered):
+    return [[[length] for length in ordered[start : start + 8]] for start in range(0, len(ordered), 8)]
+
+
+kinds = {"fixed": cut(few), "dynamic": cut(few), "bucketed": cut(sorted(few, reverse=True))}
+kinds["packed"] = [
+    [[27, 5], [20, 12], [20, 10], [20, 8, 4], [19, 8, 5], [19, 8, 4], [17, 15], [16, 7, 6, 3]],
+    [[6, 4, 4]],
+]
+assert sorted(few) == sorted(length for batch in kinds["packed"] for row in batch for length in row)
+draw_batches(kinds, title="24 texts, batches of 8 rows", widths={"fixed": 32, "packed": 32})
+
+# %% [markdown]
+# In *dynamic*, the longest row sets the width for all others of its batch. In *bucketed*, long rows share that price,
+# and the batch of short texts is narrow. In *packed*, padding is left only where nothing fits.
+#
+# <details><summary>Answer</summary>
+# All four. Fixed, dynamic and packed grow by the 32 positions of one row without padding. Bucketed grows by 51: the
+# new text comes first, widens the first batch to 32, and moves one row from each batch into the next.
+# </details>
+
+# %% [markdown]
 # **Investigate.** The table shows padding as a share of all positions. Dynamic padding helps little with large batches,
 # because one long row widens the whole batch, and with 64 rows every batch contains one. Sorting helps at every size.
 # Packing wastes next to nothing and does not depend on the batch size.

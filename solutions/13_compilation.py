@@ -16,6 +16,7 @@
 import logging
 import shutil
 import time
+import warnings
 from functools import partial
 
 import torch
@@ -215,8 +216,8 @@ else:
 #
 # | `eager` | `aot_eager` | `inductor` | look at |
 # |---|---|---|---|
-# | fails | – | – | Dynamo: Python that it cannot follow |
-# | works | fails | – | AOTAutograd: mutation, aliases, a custom operator without a fake version |
+# | fails | – | – | Dynamo: Python that it cannot follow, a custom operator without a fake version |
+# | works | fails | – | AOTAutograd: mutation, aliases, a backward that reads a value |
 # | works | works | fails | Inductor: code generation, a missing compiler, numerics of fused kernels |
 #
 # <details><summary>A step works with `aot_eager`, but fails under Inductor because there is no C++ compiler. Is your
@@ -228,6 +229,61 @@ else:
 # look at?</summary>
 # At Dynamo: Python state that your code changes, and that the graph replays differently or not at all.
 # </details>
+
+# %% [markdown]
+# **Modify.** Three functions, each run through the three backends. `fullgraph=True` turns a graph break into an error.
+# The second function calls a custom operator whose backward looks at its gradient before it returns it. Which stage
+# refuses each of them?
+
+
+# %%
+@torch.library.custom_op("lesson13::limited", mutates_args=())
+def limited(values: torch.Tensor) -> torch.Tensor:
+    return values.clamp(-1, 1)
+
+
+@limited.register_fake
+def _(values):
+    return torch.empty_like(values)
+
+
+def limited_backward(context, gradient):
+    return gradient if gradient.norm() < 100 else gradient * 0  # an `if` on a value
+
+
+limited.register_autograd(limited_backward)
+
+
+def limited_sum(x, bias):
+    return limited(x + bias)
+
+
+def halved_if_large(x, bias):
+    return x / 2 if x.norm() > 1 else x + bias
+
+
+# %%
+def show_stages(function, *arguments):
+    for backend in ("eager", "aot_eager", "inductor"):
+        dynamo.reset()
+        try:
+            torch.compile(function, backend=backend, fullgraph=True)(*arguments)
+            print(f"{function.__name__:<16} {backend:<10} works")
+        except Exception as error:
+            reason = str(getattr(error, "inner_exception", error)).strip().splitlines()[0]
+            print(f"{function.__name__:<16} {backend:<10} fails: {reason[:70]}")
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # autograd repeats where the error was
+    rows, shift = x.detach().cpu(), bias.detach().cpu()
+    show_stages(halved_if_large, rows, shift)
+    show_stages(limited_sum, rows.clone().requires_grad_(), shift)
+    show_stages(gelu, rows, shift)
+
+# %% [markdown]
+# The first never becomes a graph. Dynamo takes the second, and AOTAutograd fails when it traces backward. The third
+# works everywhere, or everywhere but in Inductor: without a C++ compiler, its last line names that.
 
 # %% [markdown]
 # **Which backends exist?** A guide of 2023 lists `inductor`, `nvfuser`, `aot_nvfuser` and `aot_cudagraphs` for
@@ -553,6 +609,39 @@ check_chunked_peak(chunked_cross_entropy)
 # not find this optimization, because it fuses around a matrix product, not through it.
 
 # %% [markdown]
+# **How many chunks?** Compare three ways to write one loss: plain, a loop over chunks that is left to autograd, and
+# your function. Which curves fall, and where do they end?
+
+
+# %%
+from grader import MIB, draw_curves
+
+
+def looped_loss(chunk_rows):
+    parts = zip(hidden.split(chunk_rows), targets.split(chunk_rows), strict=True)
+    return sum(F.cross_entropy(head(rows), wanted, reduction="sum") for rows, wanted in parts) / len(hidden)
+
+
+def draw_chunks():
+    counts, curves = (1, 2, 4, 8, 16, 32, 64), {"plain": [], "a loop, left to autograd": [], "yours": []}
+    for count in counts:
+        rows = len(hidden) // count
+        own = partial(chunked_cross_entropy, hidden, head.weight, targets, rows)
+        for name, loss in zip(curves, (losses["plain"], partial(looped_loss, rows), own), strict=True):
+            peak = measure_peak_memory(step_of(loss), model=head, inputs=(hidden, targets))
+            curves[name].append(peak.above_entry_bytes / MIB)
+    curves["both gradients"] = [(hidden.nbytes + head.weight.nbytes) / MIB] * len(counts)
+    draw_curves(counts, curves, title="One loss, 512 x 8,192 logits", x_label="chunks", y_label="MiB above entry")
+
+
+look(draw_chunks)
+
+# %% [markdown]
+# The loop stops falling near 16 MiB, the size of all logits: temporary tensors are as small as a chunk, but autograd
+# keeps the log-softmax of *every* chunk for backward. Your function falls to the gradients themselves, once or twice.
+# From there on, more chunks only add operators.
+
+# %% [markdown]
 # ## Forms: compiled once, three times
 #
 # | | raw PyTorch | Accelerate | Trainer |
@@ -747,6 +836,112 @@ if inductor["compile_seconds"]:
 #   you are debugging.
 # - **Combine with** mixed precision (casts are fused), SDPA, and regional compilation for deep models. Check the number
 #   of graphs after every change.
+
+# %% [markdown] tags=["further"]
+# ## Further: a step that is slow and large
+#
+# This step trains a language model, and its loss falls as it should. It is also slow and large, for three different
+# reasons. Find them with all that you know from this Part.
+
+# %% tags=["given"]
+from grader import check_lean_gradient, check_lean_step, count_operations, make_lean_case
+
+
+def attend(block, states):
+    rows, time, _ = states.shape  # [rows, time, width]
+    mixed = block.attention.query_key_value(block.attention_norm(states))
+    query, key, value = mixed.view(rows, time, 3, block.attention.heads, -1).permute(2, 0, 3, 1, 4)
+    future = torch.ones(time, time, dtype=torch.bool, device=states.device).triu(1)
+    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(future, float("-inf"))
+    return block.attention.output((scores.softmax(dim=-1) @ value).transpose(1, 2).reshape(states.shape))
+
+
+# %% tags=["given"]
+def slow_step(model, optimizer, texts):
+    """One update; the target of a token is the next one of its text."""
+    context = model.position_embedding.num_embeddings
+    tokens = torch.stack([F.pad(text, (0, context - len(text))) for text in texts])
+    targets = torch.stack([F.pad(text[1:], (0, context + 1 - len(text)), value=-100) for text in texts])
+    states = model.token_embedding(tokens) + model.position_embedding.weight
+    for block in model.blocks:
+        states = states + attend(block, states)
+        states = states + block.feed_forward(block.feed_forward_norm(states))
+    logits = model.head(model.final_norm(states))
+    F.cross_entropy(logits.flatten(0, 1), targets.flatten()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# %%
+def show_step(step):
+    case = make_lean_case()
+    model, texts = case.make_model().to(device), [text.to(device) for text in case.make_texts()]
+    run = partial(step, model, case.make_optimizer(model), texts)
+    held = measure_peak_memory(run, model=model, inputs=texts).above_entry_bytes
+    print(f"{step.__name__}: {format_bytes(held)} in addition to the model, {count_operations(run)}")
+
+
+print("tokens of each text:", make_lean_case().lengths)
+show_step(slow_step)
+
+# %% [markdown]
+# **Exercise.** Write the step again.
+#
+# *Contract*
+# - `model` comes from `make_transformer`, without dropout; `texts` are tensors of token numbers, of 2 tokens or more.
+# - One `optimizer.step()`, with the gradient of `slow_step`: the mean over *all* tokens that have a next one. No
+#   gradient is left at the end. Weights and products stay in float32.
+# - Three budgets, of what `slow_step` takes: at most 6 % of the bytes in addition to the model, 25 % of the FLOPs, and
+#   4 times the operators.
+# - Library functions are welcome. No compiler is needed.
+#
+# Judged on texts of other lengths.
+
+
+# %% exercise="lean_step"
+def lean_step(model, optimizer, texts: list[torch.Tensor]) -> None:
+    """The update of slow_step, within its budgets.
+
+    Args:
+        model: A language model of make_transformer.
+        optimizer: Holds the model's parameters.
+        texts: Token numbers of each text, int64.
+    """
+    ### BEGIN SOLUTION
+    counted, longest = sum(map(len, texts)) - len(texts), max(map(len, texts))
+    for is_long in (True, False):
+        group = [text for text in texts if (2 * len(text) > longest) == is_long]
+        if not group:
+            continue
+        padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100)
+        tokens, targets = padded[:, :-1].clamp(min=0), padded[:, 1:]
+        states = model.token_embedding(tokens) + model.position_embedding.weight[: tokens.shape[1]]
+        for block in model.blocks:
+            states = block(states)
+        hidden, options = model.final_norm(states).flatten(0, 1), torch.nn.LinearCrossEntropyOptions()
+        loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+        (loss / counted).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+look(show_step, lean_step)
+
+# %% check="check_lean_gradient" points=1
+check_lean_gradient(lean_step)
+
+# %% check="check_lean_step" points=2
+check_lean_step(lean_step)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write down the shape of each tensor of `slow_step`, and mark the three largest. Which positions hold no
+# token?<br>
+# Then: one narrow batch is not enough if one text is long, and one batch for each text runs too many operators. Two
+# batches can add to one gradient.
+# </details>
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from grader.figures import (
+    _paint_batches,
     _paint_spans,
     draw_bars,
+    draw_batches,
     draw_curves,
     draw_points,
     draw_roofline,
@@ -95,3 +97,20 @@ def test_a_trace_prints_the_sum_of_each_row(capsys):
     draw_trace([step, launch, kernel, kernel], title="Steps")
     rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
     assert rows == [["CPU:", "launching", "1", "0.004"], ["device,", "stream", "7", "2", "4"]]
+
+
+def test_batches_print_their_padding(capsys):
+    batches = {"fixed": [[[3], [1]], [[2]]], "dynamic": [[[3], [1]], [[2]]], "packed": [[[3, 1], [2]]]}
+    draw_batches(batches, title="Three texts", widths={"fixed": 4, "packed": 4})
+    assert [line.split() for line in capsys.readouterr().out.splitlines()[1:]] == [
+        ["fixed", "2", "12", "6", "50%"],
+        ["dynamic", "2", "8", "2", "25%"],
+        ["packed", "1", "8", "2", "25%"],
+    ]
+
+
+def test_the_positions_of_batches_are_painted_as_tokens_and_padding():
+    axes = matplotlib.figure.Figure().subplots()
+    _paint_batches(axes, [(4, [[3], [1, 2]]), (2, [[2]])])
+    bars = {container.get_label(): [bar.get_width() for bar in container] for container in axes.containers}
+    assert bars == {"tokens": [3, 1, 2, 2], "padding": [1, 1, 0]}

@@ -9,7 +9,7 @@ from .errors import Problem
 from .expectations import Result
 from .lesson import Lesson
 
-NAME_WIDTH, POINTS_WIDTH, CODE_WIDTH = 44, 10, 40
+NAME_WIDTH, POINTS_WIDTH, CODE_WIDTH = 44, 10, 46
 
 
 def print_notebook(name: str, earned: int, points: int, seconds: float) -> None:

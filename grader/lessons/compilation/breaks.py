@@ -103,5 +103,10 @@ def require_pair(answer: Any) -> tuple[Tensor, Any]:
         measured = f"a loss of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else f"a {type(loss).__name__}"
         fail("loss_not_a_scalar_tensor", expected, measured, "You return a loss that backward() cannot start from.")
     if (isinstance(largest, Tensor) and largest.numel() != 1) or not isinstance(largest, Tensor | float | int):
-        fail("largest_not_a_number", expected, f"a {type(largest).__name__}", "You return no number as the largest.")
+        fail(
+            "largest_not_a_number",
+            expected,
+            f"a {type(largest).__name__}",
+            "You return a largest loss that is no tensor. Leave it one: the caller reads it.",
+        )
     return loss.reshape(()), largest

@@ -18,6 +18,13 @@ from grader.lessons.compilation.chunks import (
     run_chunked,
 )
 from grader.lessons.compilation.forms import compiled_cases, run_compiled
+from grader.lessons.compilation.lean_step import (
+    StepCase,
+    make_lean_case,
+    measure_lean_peak,
+    run_step,
+    step_gradient_cases,
+)
 from grader.lessons.compilation.traffic import traffic_cases
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
@@ -109,3 +116,22 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
     runs = [run_compiled(train, case) for case in compiled_cases(seed)]
     tensors = {str(index): value["weights"] for index, (value, _) in enumerate(runs)}
     return Observation({"calls": [facts for _, facts in runs]}, tensors)
+
+
+@make_check("lean_step", ("model", "optimizer", "texts"))
+def check_lean_gradient(lean_step: Callable[..., Any], seed: int) -> Observation:
+    """Take one step in each of four small settings."""
+    return Observation(*_observe_steps(lean_step, step_gradient_cases(seed)))
+
+
+@make_check("lean_step", ("model", "optimizer", "texts"))
+def check_lean_step(lean_step: Callable[..., Any], seed: int) -> Observation:
+    """Count the operations of a large step, and measure its peak."""
+    facts, tensors = _observe_steps(lean_step, (make_lean_case(seed),))
+    return Observation(facts | {"claims": [measure_lean_peak(lean_step, make_lean_case(seed))]}, tensors)
+
+
+def _observe_steps(step: Callable[..., Any], cases: tuple[StepCase, ...]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    runs = [run_step(step, case) for case in cases]
+    tensors = {f"{index}.{name}": value for index, (_, found) in enumerate(runs) for name, value in found.items()}
+    return {"settings": [facts for facts, _ in runs]}, tensors

@@ -47,6 +47,7 @@ class ChunkCase:
         weight = torch.randn(self.vocabulary, self.width, generator=generator, dtype=torch.float64)
         targets = torch.randint(0, self.vocabulary, (self.rows,), generator=generator)
         targets[slice(*self.ignored)] = -100
+        targets[-1] = 0  # a class like all others
         return hidden.requires_grad_(), weight.requires_grad_(), targets
 
 
@@ -66,12 +67,22 @@ def chunk_cases(seed: int) -> tuple[ChunkCase, ...]:
 def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     """Run forward and backward; return the loss and both gradients."""
     hidden, weight, targets = case.draw()
-    loss = chunked(hidden, weight, targets, case.chunk_rows)
+    try:
+        loss = chunked(hidden, weight, targets, case.chunk_rows)
+    except RuntimeError as error:
+        if "same dtype" not in str(error):
+            raise
+        look_at = "You convert numbers on the way, to float32 for example. Gradients keep the format of their tensors."
+        fail("format_changed", f"products in {hidden.dtype}", str(error).splitlines()[0], look_at)
     require_tensor(loss, "the loss", shape=(), like=hidden.detach())
     if not loss.requires_grad:
         look_at = "You return a loss without a graph, from which backward() cannot start. Return what `apply` returns."
         fail("no_graph_returned", "a loss that backward() can start from", "a loss that needs no gradient", look_at)
-    torch.autograd.backward(loss * case.factor)
+    try:
+        torch.autograd.backward(loss * case.factor)
+    except RuntimeError as error:
+        _explain_gradients(error)
+        raise
     gradients = {"hidden": hidden.grad, "weight": weight.grad}
     value: dict[str, Any] = {"loss": float(loss.detach())}
     for name, like in (("hidden", hidden), ("weight", weight)):
@@ -79,6 +90,22 @@ def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
         gradient = torch.zeros_like(like) if gradient is None else gradient
         value[name] = require_tensor(gradient, f"the gradient of {name}", like=like.detach())
     return value
+
+
+def _explain_gradients(error: RuntimeError) -> None:
+    """Fail the check by name where autograd refuses what `backward` returned."""
+    text, expected = str(error), "gradients in the shapes of hidden and weight, and None twice"
+    if "incorrect number of gradients" in text:
+        look_at = (
+            "You return too few or too many values. `backward` returns one for each argument of `apply`, in order."
+        )
+        fail("number_of_gradients", expected, text.splitlines()[0], look_at)
+    if "invalid gradient" in text:
+        look_at = (
+            "You return a gradient of another shape. Ignored rows keep a gradient, of zeros, and a gradient is not "
+            "transposed."
+        )
+        fail("gradient_of_another_shape", expected, text.splitlines()[0], look_at)
 
 
 @dataclass(frozen=True)

@@ -88,3 +88,72 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # +         every = hidden @ weight.T
 # +         for part in torch.arange(len(hidden), device=hidden.device).split(chunk_rows):
 # +             logits = every[part]
+
+# %% edit="rows_filtered" code="gradient_of_another_shape"
+# Source: ignored rows are removed first
+# -         hidden_gradient, weight_gradient = torch.zeros_like(hidden), torch.zeros_like(weight)
+# +         hidden, targets = hidden[targets != -100], targets[targets != -100]
+# +         hidden_gradient, weight_gradient = torch.zeros_like(hidden), torch.zeros_like(weight)
+
+
+# %% answer="all_again_in_backward" code="logits_held_at_once"
+# Source: chunks in forward alone
+class OneBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, hidden, weight, targets, chunk_rows):
+        ctx.save_for_backward(hidden, weight, targets)
+        pairs = zip(hidden.split(chunk_rows), targets.split(chunk_rows), strict=True)
+        total = sum(F.cross_entropy(rows @ weight.T, wanted, reduction="sum") for rows, wanted in pairs)
+        return total / (targets != -100).sum()
+
+    @staticmethod
+    def backward(ctx, upstream):
+        hidden, weight, targets = ctx.saved_tensors
+        gradient = (hidden @ weight.T).softmax(dim=1)
+        gradient[torch.arange(len(hidden)), targets.clamp(min=0)] -= 1
+        gradient *= (targets != -100)[:, None] / (targets != -100).sum() * upstream
+        return gradient @ weight, gradient.T @ hidden, None, None
+
+
+def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
+    return OneBackward.apply(hidden, weight, targets, chunk_rows)
+
+
+# %% edit="two_gradients" code="number_of_gradients"
+# Source: only the tensors are given a gradient
+# -         return (*(gradient * loss_gradient for gradient in ctx.saved_tensors), None, None)
+# +         return tuple(gradient * loss_gradient for gradient in ctx.saved_tensors)
+
+# %% edit="every_row" code="target_subtracted_in_every_row"
+# Source: a column index for all rows
+# -             gradient[torch.arange(len(part)), targets[part].clamp(min=0)] -= 1
+# +             gradient[:, targets[part].clamp(min=0)] -= 1
+
+# %% edit="sum_of_means" code="mean_of_chunk_means"
+# Source: cross_entropy's default, chunk by chunk
+# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
+# +             if counted[part].any():
+# +                 loss += F.cross_entropy(logits, targets[part])
+
+# %% edit="softmax_over_rows" code="softmax_over_rows"
+# Source: dim=0 for dim=1
+# -             gradient = logits.softmax(dim=1)
+# +             gradient = logits.softmax(dim=0)
+
+# %% edit="class_zero" code="class_zero_ignored"
+# Source: 0 as the padding class
+# -         counted, loss = targets != -100, hidden.new_zeros(())
+# +         counted, loss = targets > 0, hidden.new_zeros(())
+# ...
+# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
+# +             loss += F.cross_entropy(logits[counted[part]], targets[part][counted[part]], reduction="sum") / counted.sum()
+
+# %% edit="upcast" code="format_changed"
+# Source: logits are upcast in large models
+# -             gradient = logits.softmax(dim=1)
+# +             gradient = logits.float().softmax(dim=1)
+
+# %% edit="averaged_weight" code="weight_gradient_averaged"
+# Source: the mean over chunks, as with accumulated losses
+# -             weight_gradient += gradient.T @ hidden[part]
+# +             weight_gradient += gradient.T @ hidden[part] / len(hidden.split(chunk_rows))

@@ -60,3 +60,22 @@ def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
 # Source: zero_grad forgotten
 #           optimizer.step()
 # -         optimizer.zero_grad()
+
+# %% edit="never_stepped" code="weights_hardly_move"
+# Source: step forgotten
+# -         optimizer.step()
+
+# %% edit="momentum" code="momentum_added"
+# Source: SGD as many recipes have it
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
+
+# %% edit="rate_of_the_notebook" code="learning_rate_hard_coded" seed=20011
+# Source: the rate of the lesson's own run
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+# %% edit="two_epochs" code="epoch_repeated"
+# Source: one epoch to warm up
+# -     for batch in loader:
+# +     for batch in [*loader, *loader]:

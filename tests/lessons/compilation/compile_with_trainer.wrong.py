@@ -34,7 +34,7 @@ def compile_with_trainer(model, dataset, rows, learning_rate, backend):
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"learning_rate": learning_rate}
 
-# %% edit="default_rate" code="other_learning_rate"
+# %% edit="default_rate" code="weights_hardly_move"
 # Source: the Trainer's default of 5e-5
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"per_device_train_batch_size": rows}
@@ -53,3 +53,8 @@ def compile_with_trainer(model, dataset, rows, learning_rate, backend):
 # Source: the Trainer's default of 1.0
 # -     run |= {"torch_compile": True, "torch_compile_backend": backend}
 # +     run |= {"torch_compile": True, "torch_compile_backend": backend, "max_grad_norm": 1.0}
+
+# %% edit="decaying" code="learning_rate_decays"
+# Source: the Trainer's default schedule
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True, "torch_compile_backend": backend, "lr_scheduler_type": "linear"}

@@ -2,10 +2,12 @@ import pytest
 import torch
 
 from grader.judging.lessons.compilation.breaks import trimmed
+from grader.judging.lessons.compilation.lean_step import LeanUpdate, slow_step, step_gradient
 from grader.lessons.compilation.breaks import run_captured, trimmed_cases
 from grader.lessons.compilation.captured import fresh_dynamo
 from grader.lessons.compilation.chunks import chunk_cases
 from grader.lessons.compilation.forms import compiled_cases
+from grader.lessons.compilation.lean_step import make_lean_case, run_step, step_gradient_cases
 from grader.lessons.compilation.traffic import traffic_cases
 
 
@@ -58,3 +60,31 @@ def test_targets_are_ignored_and_the_last_chunk_is_short(seed):
 def test_every_batch_of_a_compiled_run_is_full(seed):
     for case in compiled_cases(seed):
         assert len(case.make_dataset()) == case.rows * case.updates
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_text_is_as_long_as_the_context_allows_and_the_others_are_short(seed):
+    case = make_lean_case(seed)
+    *short, long = sorted(case.lengths)
+    assert case.context - 12 < long < case.context
+    assert max(short) < 64
+    assert len(short) >= 9, "text by text, it takes more than four times the operators"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_gradient_is_explained_as_a_sum_over_its_tokens(seed):
+    case = step_gradient_cases(seed)[1]
+    update = LeanUpdate(case, {}, step_gradient(case))
+    assert update.weights is not None
+    assert update.missing == 0
+    assert update.counted_as == pytest.approx(update.targets, rel=1e-2)
+
+
+def test_a_leaner_step_is_recorded_with_what_it_holds():
+    case = step_gradient_cases(0)[0]
+    facts, tensors = run_step(slow_step, case)
+    assert facts["forwards"] == [len(case.lengths) * case.context]
+    assert facts["logit_rows"] == len(case.lengths) * case.context
+    assert facts["score_numbers"] == len(case.lengths) * case.heads * case.context**2
+    assert (facts["updates"], facts["gradients_left"], facts["computed_in"]) == (1, 0, ["float32"])
+    torch.testing.assert_close(tensors["gradient"], step_gradient(case), rtol=1e-4, atol=1e-6)

@@ -88,3 +88,38 @@ def trimmed_loss(model, inputs, targets, limit):
 # Source: detach in the wrong place
 # -     return loss, losses.detach().max()
 # +     return loss.detach(), losses.detach().max()
+
+# %% edit="numpy" code="largest_not_a_number"
+# Source: NumPy for the log
+# -     return loss, losses.detach().max()
+# +     return loss, losses.detach().numpy().max()
+
+# %% edit="history" code="recompiled"
+# Source: a log that is kept on the model
+# -     return loss, losses.detach().max()
+# +     model.history = [*getattr(model, "history", []), losses.detach().max()]
+# +     return loss, model.history[-1]
+
+# %% edit="strict" code="no_row_left"
+# Source: < for <=
+# -     kept = losses <= threshold
+# +     kept = losses < threshold
+
+# %% edit="sum" code="sum_for_the_mean"
+# Source: the count is forgotten
+# -     loss = torch.where(kept, losses, 0).sum() / kept.sum()
+# +     loss = torch.where(kept, losses, 0).sum()
+
+# %% edit="swapped" code="pair_swapped"
+# Source: the order of the pair
+# -     return loss, losses.detach().max()
+# +     return losses.max(), loss
+
+# %% edit="worst_row" code="worst_row_where_none_is_left"
+# Source: max for min
+# -     threshold = losses.min().clamp(min=limit)
+# -     kept = losses <= threshold
+# -     loss = torch.where(kept, losses, 0).sum() / kept.sum()
+# +     kept = losses <= limit
+# +     mean = torch.where(kept, losses, 0).sum() / kept.sum().clamp(min=1)
+# +     loss = torch.where(kept.any(), mean, losses.max())

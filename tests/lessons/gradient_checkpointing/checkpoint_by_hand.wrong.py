@@ -278,6 +278,7 @@ def checkpoint_by_hand(block, inputs):
         return block(inputs)
     return CheckpointFunction.apply(block, inputs, *trainable(block))
 
+
 # %% edit="seeded_before_the_first_run" code="random_numbers_changed"
 # Source: a likely slip: a seed for both runs, so that they agree
 # +         torch.manual_seed(0)

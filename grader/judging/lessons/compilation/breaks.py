@@ -182,6 +182,28 @@ TABLE = ReferenceTable(
         "losses_clipped",
         "You clip large losses to the limit. They still count; leave them out.",
         {LOSS: "losses.clamp(max=limit).mean()"},
+        variants=[
+            {LOSS: "torch.minimum(losses, threshold).mean()"},
+            {LOSS: "torch.where(kept, losses, limit).mean()"},
+        ],
+    ),
+    Misconception(
+        "sum_for_the_mean",
+        "You return the sum of the rows that count. The loss is their mean.",
+        {LOSS: "torch.where(kept, losses, 0).sum()"},
+        variants=[{THRESHOLD: "limit", LOSS: "torch.where(kept, losses, 0).sum()"}],
+    ),
+    Misconception(
+        "worst_row_where_none_is_left",
+        "You take the worst row where every row is above the limit. The best one counts then.",
+        {
+            LOSS: "torch.where(losses.min() > limit, losses.max(), torch.where(kept, losses, 0).sum() / kept.sum())",
+        },
+    ),
+    Misconception(
+        "pair_swapped",
+        "You return the largest loss first. The loss comes first.",
+        {"return loss, losses.detach().max()": "return losses.max(), loss.detach()"},
     ),
     Misconception(
         "best_row_everywhere",

@@ -154,7 +154,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "mean_of_chunk_means",
-        "You average the means of the chunks. Chunks have different numbers of rows that count: add up their sums, and "
+        "You combine the means of the chunks. Chunks have different numbers of rows that count: add up their sums, and "
         "divide once.",
         {LOSS: f"loss = loss - picked[kept].sum() / kept.sum().clamp(min=1) / {LENGTH}"},
         variants=[
@@ -166,6 +166,12 @@ TABLE = ReferenceTable(
             {
                 LOSS: f"loss = loss - picked[kept].mean() / {LENGTH}",
                 SCALED: f"gradient * kept[:, None] / kept.sum() / {LENGTH}",
+            },
+            {LOSS: "loss = loss - picked[kept].sum() / kept.sum().clamp(min=1)"},
+            {SCALED: "gradient * kept[:, None] / kept.sum().clamp(min=1)"},
+            {
+                LOSS: "loss = loss - picked[kept].sum() / kept.sum().clamp(min=1)",
+                SCALED: "gradient * kept[:, None] / kept.sum().clamp(min=1)",
             },
         ],
     ),
@@ -220,6 +226,28 @@ TABLE = ReferenceTable(
         "gradient_of_the_wrong_sign",
         "You subtract the softmax from the target, so the gradient points upwards. It is the softmax minus one there.",
         {SCALED: "-gradient * kept[:, None] / rows"},
+    ),
+    Misconception(
+        "target_subtracted_in_every_row",
+        "You subtract one in the columns of all targets, in every row. Each row has one target: index rows and columns "
+        "in pairs.",
+        {"gradient[torch.arange(len(gradient)), classes] -= 1": "gradient[:, classes] -= 1"},
+    ),
+    Misconception(
+        "softmax_over_rows",
+        "You take the softmax over the rows of a chunk. Each row has a distribution over the vocabulary.",
+        {"gradient = scores.exp()": "gradient = (hidden[part] @ weight.T).softmax(dim=0)"},
+        variants=[{"log_softmax(dim=1)": "log_softmax(dim=0)"}],
+    ),
+    Misconception(
+        "weight_gradient_averaged",
+        "You average the gradient of the weight over the chunks. They add up: the mean is in each chunk's gradient.",
+        {WEIGHT: f"{WEIGHT} / {LENGTH}"},
+    ),
+    Misconception(
+        "class_zero_ignored",
+        "You leave out the rows of class 0. It is a class like all others; -100 marks rows to leave out.",
+        {"counted = targets != -100": "counted = targets > 0"},
     ),
     hard_coded(chunk_cases),
     run=_run,

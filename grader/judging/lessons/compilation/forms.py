@@ -163,8 +163,9 @@ TABLE = ReferenceTable(
     train_epoch,
     Misconception(
         "epoch_repeated",
-        "You train for three epochs, the Trainer's default. Train for one.",
+        "You train for several epochs; the Trainer's default is three. Train for one.",
         {LOADER: f"list({LOADER}) * 3"},
+        variants=[{LOADER: f"list({LOADER}) * 2"}],
     ),
     Misconception(
         "another_optimizer",
@@ -173,9 +174,30 @@ TABLE = ReferenceTable(
         variants=[{SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate)"}],
     ),
     Misconception(
-        "other_learning_rate",
-        "You train with the Trainer's learning rate, 5e-5. Set learning_rate.",
+        "weights_hardly_move",
+        "You hardly move the weights. There is a step for each batch, with the given learning_rate: the Trainer's "
+        "default is 5e-5.",
         {SGD: "torch.optim.SGD(model.parameters(), lr=5e-5)"},
+        variants=[{STEP: ""}],
+    ),
+    Misconception(
+        "learning_rate_decays",
+        "You let the learning rate fall to 0, as the Trainer's default schedule does. Keep it constant.",
+        {
+            STEP: f"        optimizer.param_groups[0]['lr'] -= learning_rate * bool(done) / (len(dataset) // rows)\n"
+            f"        done += 1\n{STEP}",
+            "    for batch in": "    done = 0\n    for batch in",
+        },
+    ),
+    Misconception(
+        "momentum_added",
+        "You give SGD a momentum of 0.9. The raw loop has none.",
+        {SGD: "torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)"},
+    ),
+    Misconception(
+        "learning_rate_hard_coded",
+        "You train with the notebook's learning rate, 0.1. Use learning_rate.",
+        {SGD: "torch.optim.SGD(model.parameters(), lr=0.1)"},
     ),
     Misconception(
         "gradient_clipped",

@@ -1,0 +1,144 @@
+# Wrong answers to lean_step.
+
+
+# %% answer="plain_baseline" code="padded_to_the_context"
+# Source: the slow step as it is
+def lean_step(model, optimizer, texts):
+    slow_step(model, optimizer, texts)
+
+
+# %% edit="hard_coded" code="padding_left" seed=20011
+# Source: the long text of the notebook, by its place in the list
+# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
+# +         place = make_lean_case().lengths.index(max(make_lean_case().lengths))
+# +         group = texts[place : place + 1] if is_long else texts[:place] + texts[place + 1 :]
+
+# %% edit="copied_from_lesson" code="scores_held"
+# Source: the attention of the slow step is kept
+# -             states = block(states)
+# +             states = states + attend(block, states)
+# +             states = states + block.feed_forward(block.feed_forward_norm(states))
+
+# %% edit="no_options" code="logits_held"
+# Source: the fused loss without options, which is the plain one
+# -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+# +         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum")
+
+# %% edit="both_left" code="scores_and_logits_held"
+# Source: only the padding is found
+# -             states = block(states)
+# +             states = states + attend(block, states)
+# +             states = states + block.feed_forward(block.feed_forward_norm(states))
+# ...
+# -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+# +         loss = F.cross_entropy(model.head(hidden), targets.flatten(), reduction="sum")
+
+# %% edit="longest" code="padded_to_the_longest_text"
+# Source: dynamic padding, where one text is long
+# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
+# +         group = texts if is_long else []
+
+# %% edit="context" code="padded_to_the_context"
+# Source: both kinds of bytes are found, and the padding is not
+# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
+# +         context = model.position_embedding.num_embeddings
+# +         group = [F.pad(text, (0, context - len(text)), value=-100) for text in texts] if is_long else []
+
+# %% edit="halves" code="padding_left"
+# Source: sorted, and cut in the middle
+# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
+# +         middle = len(texts) // 2
+# +         group = sorted(texts, key=len)[middle:] if is_long else sorted(texts, key=len)[:middle]
+
+
+# %% answer="text_by_text" code="one_text_at_a_time"
+# Source: gradient accumulation with one row, which has no padding
+def lean_step(model, optimizer, texts):
+    counted, options = sum(len(text) - 1 for text in texts), torch.nn.LinearCrossEntropyOptions()
+    for text in texts:
+        states = model.token_embedding(text[None, :-1]) + model.position_embedding.weight[: len(text) - 1]
+        for block in model.blocks:
+            states = block(states)
+        hidden = model.final_norm(states)[0]
+        loss = F.linear_cross_entropy(hidden, model.head.weight, text[1:], reduction="sum", options=options)
+        (loss / counted).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+# %% edit="mean_of_means" code="tokens_weighed_unequally"
+# Source: the mean of the groups' means
+# -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+# -         (loss / counted).backward()
+# +         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), options=options)
+# +         (loss / 2).backward()
+
+# %% edit="undivided" code="sum_for_the_mean"
+# Source: the sum of the groups' sums
+# -         (loss / counted).backward()
+# +         loss.backward()
+
+# %% edit="tokens_counted" code="divided_by_another_count"
+# Source: the last token of a text has no target
+# -     counted, longest = sum(map(len, texts)) - len(texts), max(map(len, texts))
+# +     counted, longest = sum(map(len, texts)), max(map(len, texts))
+
+# %% edit="two_steps" code="several_updates"
+# Source: a step for each batch
+# -         (loss / counted).backward()
+# +         (loss / counted).backward()
+# +         optimizer.step()
+# +         optimizer.zero_grad()
+
+# %% edit="not_causal" code="future_attended"
+# Source: scaled_dot_product_attention without is_causal
+# -             states = block(states)
+# +             rows, time, width = states.shape
+# +             mixed = block.attention.query_key_value(block.attention_norm(states))
+# +             parts = mixed.view(rows, time, 3, block.attention.heads, -1).permute(2, 0, 3, 1, 4)
+# +             mixed = F.scaled_dot_product_attention(*parts).transpose(1, 2).reshape(states.shape)
+# +             states = states + block.attention.output(mixed)
+# +             states = states + block.feed_forward(block.feed_forward_norm(states))
+
+# %% edit="zeros_trained" code="padding_in_the_gradient"
+# Source: padding with token 0 for inputs and targets
+# -         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100)
+# -         tokens, targets = padded[:, :-1].clamp(min=0), padded[:, 1:]
+# +         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True)
+# +         tokens, targets = padded[:, :-1], padded[:, 1:]
+
+# %% edit="own_targets" code="targets_not_shifted"
+# Source: labels as transformers takes them, which it shifts itself
+# -         tokens, targets = padded[:, :-1].clamp(min=0), padded[:, 1:]
+# +         tokens, targets = padded.clamp(min=0), padded
+
+# %% edit="autocast" code="computed_in_16_bit"
+# Source: fewer bits hold fewer bytes
+# -             states = block(states)
+# +             with torch.autocast(device.type, torch.bfloat16):
+# +                 states = block(states)
+
+# %% edit="short_texts_only" code="tokens_left_out"
+# Source: the long text is taken for an outlier
+# -     for is_long in (True, False):
+# +     for is_long in (False,):
+
+# %% edit="left_padding" code="padding_in_the_gradient"
+# Source: padding on the left, as tokenizers do for generation
+# -         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100)
+# +         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100, padding_side="left")
+
+# %% edit="chunk_means" code="tokens_weighed_unequally"
+# Source: the mean of the chunks' means
+# -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+# -         (loss / counted).backward()
+# +         parts = list(zip(hidden.split(7), targets.flatten().split(7), strict=True))
+# +         sums = [F.cross_entropy(model.head(rows), wanted, reduction="sum") for rows, wanted in parts]
+# +         means = [part / (wanted >= 0).sum().clamp(min=1) for part, (_, wanted) in zip(sums, parts, strict=True)]
+# +         (sum(means) / len(parts)).backward()
+
+# %% edit="gradients_stay" code="gradients_left"
+# Source: zero_grad at the begin of the step
+# -     optimizer.step()
+# -     optimizer.zero_grad()
+# +     optimizer.step()
