@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 if os.environ.get("PRETEND", "1") == "1":
     import pretend_device
 
-    if Path(sys.argv[1]).name.startswith("08"):
+    if Path(sys.argv[1]).name.startswith(("08", "21")):
         pretend_device.install_bitsandbytes()
 
 import torch
