@@ -34,7 +34,8 @@ def add_lora(layer: nn.Linear, rank: int, alpha: float) -> nn.Module:
             return outputs + alpha / rank * (inputs @ self.A.T @ self.B.T)
 
         def merged(self) -> nn.Linear:
-            whole = nn.Linear(layer.in_features, layer.out_features, bias=layer.bias is not None)
+            has_bias, device = layer.bias is not None, layer.weight.device
+            whole = nn.Linear(layer.in_features, layer.out_features, bias=has_bias, device=device)
             with torch.no_grad():
                 whole.weight.copy_(layer.weight + alpha / rank * (self.B @ self.A))
                 if layer.bias is not None:
