@@ -237,11 +237,6 @@ TABLE = ReferenceTable(
         ],
     ),
     Misconception(
-        "adapter_after_the_base",
-        "You let the adapter read the base's outputs. Both read the same inputs.",
-        {FORWARD: "alpha / rank * (outputs @ self.B @ self.A)"},
-    ),
-    Misconception(
         "base_cut_off",
         "You run the base under no_grad, so no gradient passes through it to the layers before. Freezing its "
         "parameters is enough.",

@@ -294,14 +294,6 @@ TABLE = ReferenceTable(
         "You divide all blocks by the same number. Divide each by its own scale.",
         {CODES: "torch.bucketize(blocks / divisors.max(), (book[1:] + book[:-1]) / 2)"},
     ),
-    Misconception(
-        "odd_code_shifted",
-        "You put the last code of an odd number of them into the low half. It is the first of its pair.",
-        {
-            "F.pad(codes, (0, len(codes) % 2))": "torch.cat((codes[:-1], codes[:0].new_zeros(1), codes[-1:]))"
-            " if len(codes) % 2 else codes"
-        },
-    ),
     run=_run,
     cases=codes_cases,
     is_near=_is_near,
