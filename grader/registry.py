@@ -125,6 +125,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_distilled_student",
         "check_soft_gradient",
     ),
+    "grader.lessons.quantization_and_lora.checks": (
+        "check_adapted_layer",
+        "check_fake_quantization",
+        "check_nf4_codes",
+        "check_qlora_accelerate",
+        "check_qlora_trainer",
+        "check_quantization_plan",
+    ),
     "grader.lessons.learning_rate_schedules.checks": (
         "check_learning_rates",
         "check_noise_scale",
@@ -237,6 +245,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "make_pair_classifier",
     ),
     "grader.testbed.row_lengths": ("make_row_lengths",),
+    "grader.testbed.saved_language_models": ("make_token_rows", "save_language_model"),
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
     "grader.testbed.tokenizer": (
         "make_tokenizer",
@@ -332,6 +341,11 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.quantization_and_lora.adapters": ("check_adapted_layer",),
+    "grader.judging.lessons.quantization_and_lora.codes": ("check_nf4_codes",),
+    "grader.judging.lessons.quantization_and_lora.forms": ("check_qlora_accelerate", "check_qlora_trainer"),
+    "grader.judging.lessons.quantization_and_lora.plans": ("check_quantization_plan",),
+    "grader.judging.lessons.quantization_and_lora.rounding": ("check_fake_quantization",),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",

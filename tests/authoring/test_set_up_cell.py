@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import types
@@ -45,3 +46,18 @@ def test_on_colab_a_failed_installation_says_what_pip_said(pip_calls: list[list[
 def test_a_lesson_that_needs_what_colab_lacks_installs_it(line: str) -> None:
     assert '"lean-training[eight-bit] @ git+' in set_up_cell(ADDRESS, f"import torch\n{line}\n")
     assert "eight-bit" not in set_up_cell(ADDRESS, f"import torch\n# {line}\n")
+
+
+def test_a_lesson_with_the_trainer_imports_no_peft_unless_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "peft", raising=False)
+    trainer = "from transformers import Trainer\n"
+    exec(set_up_cell(ADDRESS, f"from peft import LoraConfig\n{trainer}"), {})
+    exec(set_up_cell(ADDRESS, "import torch\n"), {})
+    assert "peft" not in sys.modules
+    exec(set_up_cell(ADDRESS, trainer), {})
+    assert importlib.util.find_spec("peft") is None
+    monkeypatch.delitem(sys.modules, "peft")
+
+
+def test_a_lesson_that_adapts_names_both_extras() -> None:
+    assert '"lean-training[eight-bit,adapters] @ git+' in set_up_cell(ADDRESS, "import bitsandbytes\nimport peft\n")

@@ -28,7 +28,17 @@ pytestmark = [pytest.mark.colab, pytest.mark.timeout(1500)]
 
 ROOT = Path(__file__).resolve().parents[2]
 SOLUTIONS = ROOT / "solutions"
-INSTALLED = ("torch", "numpy", "transformers", "accelerate", "datasets", "matplotlib", "safetensors", "ipykernel")
+INSTALLED = (
+    "torch",
+    "numpy",
+    "transformers",
+    "accelerate",
+    "datasets",
+    "matplotlib",
+    "safetensors",
+    "ipykernel",
+    "peft",
+)
 LESSONS = ("00_three_forms", "04_number_formats", "08_adam_8bit")
 
 
@@ -103,7 +113,8 @@ def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
         assert f"{address.repository}/blob/{address.branch}/course/{path.name}" in badge.source
         code = "\n".join(cell.source for cell in lesson if cell.cell_type == "code")
         assert set_up.source == set_up_cell(address, code)
-        assert ("[eight-bit]" in set_up.source) == (path.stem == "08_adam_8bit")
+        wanted = {"08_adam_8bit": "[eight-bit]", "21_quantization_and_lora": "[eight-bit,adapters]"}
+        assert f"lean-training{wanted.get(path.stem, '')} @ " in set_up.source
 
 
 def as_colab_keeps_it(stem: str) -> NotebookNode:

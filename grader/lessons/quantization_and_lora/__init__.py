@@ -1,0 +1,1 @@
+"""Cases, checks and recorders of lesson 21: quantization and LoRA."""

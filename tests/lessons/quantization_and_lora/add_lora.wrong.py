@@ -1,0 +1,124 @@
+# Wrong answers to add_lora.
+# Not here: library_shortcut, because peft adapts models and has no such module with A, B and merged().
+# Not here: hard_coded, because factors and inputs are drawn.
+
+# %% answer="plain_baseline" code="random_start"
+# Source: two ordinary layers
+def add_lora(layer, rank, alpha):
+    class Adapted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = layer.requires_grad_(False)
+            self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=layer.weight.device))
+            self.B = nn.Parameter(torch.randn(layer.out_features, rank, device=layer.weight.device))
+
+        def forward(self, inputs):
+            return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+
+        def merged(self):
+            whole = copy.deepcopy(self.layer)
+            whole.weight.data += alpha / rank * (self.B @ self.A).detach()
+            return whole
+
+    return Adapted()
+
+
+# %% edit="copied_from_lesson" code="dense_update_built"
+# Source: the formula W + alpha / r x B A
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return F.linear(inputs, layer.weight + alpha / rank * (self.B @ self.A), layer.bias)
+
+# %% edit="both_zero" code="both_factors_zero"
+# Source: both factors at zero
+# -             self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=weight.device) / layer.in_features**0.5)
+# +             self.A = nn.Parameter(torch.zeros(rank, layer.in_features, device=weight.device))
+
+# %% edit="swapped_zero" code="zero_factor_swapped"
+# Source: the zero in the other factor
+# -             self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=weight.device) / layer.in_features**0.5)
+# -             self.B = nn.Parameter(torch.zeros(layer.out_features, rank, device=weight.device))
+# +             self.A = nn.Parameter(torch.zeros(rank, layer.in_features, device=weight.device))
+# +             self.B = nn.Parameter(torch.randn(layer.out_features, rank, device=weight.device))
+
+# %% edit="base_free" code="base_trained"
+# Source: requires_grad forgotten
+# -             self.layer, weight = layer.requires_grad_(False), layer.weight
+# +             self.layer, weight = layer, layer.weight
+
+# %% edit="weight_frozen_alone" code="base_trained"
+# Source: the bias forgotten
+# -             self.layer, weight = layer.requires_grad_(False), layer.weight
+# +             self.layer, weight = layer, layer.weight.requires_grad_(False)
+
+# %% edit="all_frozen" code="factors_frozen"
+# Source: everything frozen at the end
+# -     return Adapted()
+# +     return Adapted().requires_grad_(False)
+
+# %% edit="unscaled" code="no_scale"
+# Source: alpha forgotten
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + inputs @ self.A.T @ self.B.T
+
+# %% edit="alpha" code="scaled_by_alpha"
+# Source: alpha alone
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + alpha * (inputs @ self.A.T @ self.B.T)
+
+# %% edit="inverse" code="scale_inverted"
+# Source: the fraction turned round
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + rank / alpha * (inputs @ self.A.T @ self.B.T)
+
+# %% edit="root" code="scale_of_the_root"
+# Source: rsLoRA
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + alpha / rank**0.5 * (inputs @ self.A.T @ self.B.T)
+
+# %% edit="alone" code="base_left_out"
+# Source: the correction alone; it shows at the start
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return alpha / rank * (inputs @ self.A.T @ self.B.T)
+
+# %% edit="base_without_graph" code="base_cut_off"
+# Source: a frozen layer needs no graph
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             with torch.no_grad():
+# +                 outputs = self.layer(inputs)
+# +             return outputs + alpha / rank * (inputs @ self.A.T @ self.B.T)
+
+# %% edit="merged_into_the_base" code="base_weight_written"
+# Source: merging in place
+# -             whole = copy.deepcopy(self.layer)
+# +             whole = self.layer
+
+# %% edit="merged_copy" code="merged_without_adapter"
+# Source: the copy alone
+# -             whole.weight.data += alpha / rank * (self.B @ self.A).detach()
+
+# %% edit="merged_unscaled" code="merged_without_scale"
+# Source: the scale forgotten in merged
+# -             whole.weight.data += alpha / rank * (self.B @ self.A).detach()
+# +             whole.weight.data += (self.B @ self.A).detach()
+
+# %% edit="merged_no_bias" code="merged_without_bias"
+# Source: a new layer without bias
+# -             whole = copy.deepcopy(self.layer)
+# -             whole.weight.data += alpha / rank * (self.B @ self.A).detach()
+# +             whole = nn.Linear(layer.in_features, layer.out_features, bias=False, device=layer.weight.device)
+# +             whole.weight.data = layer.weight.data + alpha / rank * (self.B @ self.A).detach()
+
+# %% edit="matrix" code="merged_not_linear"
+# Source: the merged weight returned
+# -             return whole
+# +             return whole.weight
+
+# %% edit="transposed" code="factor_shape"
+# Source: factors as they are multiplied with rows
+# -             self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=weight.device) / layer.in_features**0.5)
+# +             self.A = nn.Parameter(torch.randn(layer.in_features, rank, device=weight.device))
+
+# %% edit="plain_tensors" code="factor_no_parameter"
+# Source: tensors that need a gradient
+# -             self.B = nn.Parameter(torch.zeros(layer.out_features, rank, device=weight.device))
+# +             self.B = torch.zeros(layer.out_features, rank, device=weight.device, requires_grad=True)
