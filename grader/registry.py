@@ -121,6 +121,13 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_distilled_student",
         "check_soft_gradient",
     ),
+    "grader.lessons.fp8_training.checks": (
+        "check_fp8_accelerate",
+        "check_fp8_linear",
+        "check_fp8_saved",
+        "check_predicted_cast",
+        "check_row_scaled_product",
+    ),
     "grader.lessons.learning_rate_schedules.checks": (
         "check_learning_rates",
         "check_noise_scale",
@@ -326,6 +333,10 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.fp8_training.casts": ("check_predicted_cast",),
+    "grader.judging.lessons.fp8_training.forms": ("check_fp8_accelerate",),
+    "grader.judging.lessons.fp8_training.linears": ("check_fp8_linear", "check_fp8_saved"),
+    "grader.judging.lessons.fp8_training.products": ("check_row_scaled_product",),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",

@@ -10,7 +10,7 @@ BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.
 NOTEBOOK = "https://colab.research.google.com/github/{repository}/blob/{branch}/course/{stem}.ipynb"
 PACKAGE = "lean-training{extra} @ git+https://github.com/{repository}@{branch}"
 # Libraries that Colab lacks, by the name under which a lesson imports them, and the extra that brings them.
-EXTRAS = {"bitsandbytes": "eight-bit"}
+EXTRAS = {"bitsandbytes": "eight-bit", "torchao": "float8"}
 SET_UP_TITLE = "# Set-up for Colab: installs the course's checks and meters. Elsewhere this cell does nothing."
 SET_UP = """\
 {title}

@@ -45,3 +45,7 @@ def test_on_colab_a_failed_installation_says_what_pip_said(pip_calls: list[list[
 def test_a_lesson_that_needs_what_colab_lacks_installs_it(line: str) -> None:
     assert '"lean-training[eight-bit] @ git+' in set_up_cell(ADDRESS, f"import torch\n{line}\n")
     assert "eight-bit" not in set_up_cell(ADDRESS, f"import torch\n# {line}\n")
+
+
+def test_a_lesson_that_imports_torchao_asks_for_it_within_a_wide_range() -> None:
+    assert '"lean-training[float8] @ git+' in set_up_cell(ADDRESS, "from torchao.float8 import Float8LinearConfig\n")

@@ -93,7 +93,7 @@ def installed(colab: Colab) -> set[str]:
 
 
 def test_the_set_up_adds_the_course_and_changes_nothing(installed: set[str]) -> None:
-    assert {re.split(" @ |==", line)[0] for line in installed} == {"lean-training", "bitsandbytes"}
+    assert {re.split(" @ |==", line)[0] for line in installed} == {"lean-training", "bitsandbytes", "torchao"}
 
 
 def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
@@ -104,6 +104,7 @@ def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
         code = "\n".join(cell.source for cell in lesson if cell.cell_type == "code")
         assert set_up.source == set_up_cell(address, code)
         assert ("[eight-bit]" in set_up.source) == (path.stem == "08_adam_8bit")
+        assert ("[float8]" in set_up.source) == (path.stem == "20_fp8_training")
 
 
 def as_colab_keeps_it(stem: str) -> NotebookNode:
