@@ -16,7 +16,7 @@ def fp8_linear(inputs, weight):
     return (rows @ matrix.T).to(inputs.dtype)
 
 
-# %% answer="hard_coded" code="raised_RuntimeError" seed=20011
+# %% answer="hard_coded" code="raised_runtime_error" seed=20011
 # Source: two dimensions, as in the first case
 # Because: a transpose of sequences fails in torch itself, and its message names the shapes.
 class Fp8Linear(torch.autograd.Function):

@@ -141,7 +141,7 @@ USED = Table[Run](
     Misconception(
         "converted_by_hand",
         "You convert the model yourself. Let prepare do it: mixed_precision fp8, and the recipe as a kwargs handler.",
-        shown_by=lambda run: "fp8" not in run.precisions,
+        shown_by=lambda run: bool(run.precisions) and "fp8" not in run.precisions,  # none: the first layer went
     ),
     Misconception(
         "nothing_converted",
