@@ -133,6 +133,13 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_qlora_trainer",
         "check_quantization_plan",
     ),
+    "grader.lessons.fp8_training.checks": (
+        "check_fp8_accelerate",
+        "check_fp8_linear",
+        "check_fp8_saved",
+        "check_predicted_cast",
+        "check_row_scaled_product",
+    ),
     "grader.lessons.learning_rate_schedules.checks": (
         "check_learning_rates",
         "check_noise_scale",
@@ -346,6 +353,10 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.quantization_and_lora.forms": ("check_qlora_accelerate", "check_qlora_trainer"),
     "grader.judging.lessons.quantization_and_lora.plans": ("check_quantization_plan",),
     "grader.judging.lessons.quantization_and_lora.rounding": ("check_fake_quantization",),
+    "grader.judging.lessons.fp8_training.casts": ("check_predicted_cast",),
+    "grader.judging.lessons.fp8_training.forms": ("check_fp8_accelerate",),
+    "grader.judging.lessons.fp8_training.linears": ("check_fp8_linear", "check_fp8_saved"),
+    "grader.judging.lessons.fp8_training.products": ("check_row_scaled_product",),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",

@@ -10,7 +10,7 @@ BADGE = "[![Open in Colab](https://colab.research.google.com/assets/colab-badge.
 NOTEBOOK = "https://colab.research.google.com/github/{repository}/blob/{branch}/course/{stem}.ipynb"
 PACKAGE = "lean-training{extra} @ git+https://github.com/{repository}@{branch}"
 # Libraries that Colab lacks, by the name under which a lesson imports them, and the extra that brings them.
-EXTRAS = {"bitsandbytes": "eight-bit", "peft": "adapters"}
+EXTRAS = {"bitsandbytes": "eight-bit", "peft": "adapters", "torchao": "float8"}
 # In a lesson with the Trainer and without peft: transformers imports peft with its Trainer wherever it is installed.
 WITHOUT_PEFT = """\
 

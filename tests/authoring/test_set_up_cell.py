@@ -61,3 +61,7 @@ def test_a_lesson_with_the_trainer_imports_no_peft_unless_it_says_so(monkeypatch
 
 def test_a_lesson_that_adapts_names_both_extras() -> None:
     assert '"lean-training[eight-bit,adapters] @ git+' in set_up_cell(ADDRESS, "import bitsandbytes\nimport peft\n")
+
+
+def test_a_lesson_that_imports_torchao_asks_for_it_within_a_wide_range() -> None:
+    assert '"lean-training[float8] @ git+' in set_up_cell(ADDRESS, "from torchao.float8 import Float8LinearConfig\n")

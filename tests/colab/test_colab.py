@@ -103,7 +103,7 @@ def installed(colab: Colab) -> set[str]:
 
 
 def test_the_set_up_adds_the_course_and_changes_nothing(installed: set[str]) -> None:
-    assert {re.split(" @ |==", line)[0] for line in installed} == {"lean-training", "bitsandbytes"}
+    assert {re.split(" @ |==", line)[0] for line in installed} == {"lean-training", "bitsandbytes", "torchao"}
 
 
 def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
@@ -113,7 +113,11 @@ def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
         assert f"{address.repository}/blob/{address.branch}/course/{path.name}" in badge.source
         code = "\n".join(cell.source for cell in lesson if cell.cell_type == "code")
         assert set_up.source == set_up_cell(address, code)
-        wanted = {"08_adam_8bit": "[eight-bit]", "21_quantization_and_lora": "[eight-bit,adapters]"}
+        wanted = {
+            "08_adam_8bit": "[eight-bit]",
+            "21_quantization_and_lora": "[eight-bit,adapters]",
+            "20_fp8_training": "[float8]",
+        }
         assert f"lean-training{wanted.get(path.stem, '')} @ " in set_up.source
 
 

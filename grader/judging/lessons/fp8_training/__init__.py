@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 20: training with 8-bit floating point."""

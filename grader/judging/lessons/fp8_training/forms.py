@@ -1,0 +1,222 @@
+"""Judges a run in fp8 with Accelerate: what was asked of it, which layers ran in fp8, and where the weights end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from grader.judging.forms import judge_own_form
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.references import ReferenceTable
+from grader.lessons.fp8_training.forms import Fp8FormCase, fp8_form_cases
+from grader.observation import Observation
+from grader.observing.recording import flat_weights
+from grader.testbed.extras import import_train_extra
+from grader.verdict import PASSED, Verdict
+
+TOLERANCE = 0.15  # equal to the bit on a CPU; float32 sums in another order round to other bf16 and fp8 numbers
+FP8 = "Float8Linear"
+
+
+def is_in_fp8(name: str) -> bool:
+    """Return whether a linear layer is to be in fp8: those of the encoder, except the first."""
+    return "encoder" in name and "layer.0.attention.self.query" not in name
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        record: What was recorded.
+        case: The setting.
+    """
+
+    record: Mapping[str, Any]
+    case: Fp8FormCase
+
+    @property
+    def in_fp8(self) -> set[str]:
+        """The linear layers that were in fp8."""
+        return {name for name, kind in self.record["kinds"].items() if kind == FP8}
+
+    @property
+    def wanted(self) -> set[str]:
+        """The linear layers that are to be in fp8."""
+        return {name for name in self.record["kinds"] if is_in_fp8(name)}
+
+    @property
+    def precisions(self) -> set[str]:
+        """The precisions of the Accelerators that ran a backward."""
+        return {accelerator["precision"] for accelerator in self.record["precision"]["accelerators"]}
+
+
+def judge_fp8_accelerate(observation: Observation, seed: int) -> Verdict:
+    """Judge how Accelerate was used, which layers were converted, then the weights."""
+    cases, records = fp8_form_cases(seed), observation.facts["records"]
+    for case, record in zip(cases, records, strict=True):
+        run = Run(record, case)
+        verdict = judge_own_form(record, record["calls"], is_in_trainer=False) or USED.judge(
+            run,
+            f"{len(run.wanted)} layers of the encoder in fp8, by an Accelerator of that precision",
+            f"precision {', '.join(sorted(run.precisions)) or 'none'}; {len(run.in_fp8)} layers in fp8",
+        )
+        if verdict:
+            return verdict
+    values = [observation.tensors[str(index)] for index in range(len(cases))]
+    answer = PAIRS.answer(seed, values)
+    if answer.is_right:
+        layers = [len(Run(record, case).in_fp8) for case, record in zip(cases, records, strict=True)]
+        return Verdict(PASSED, "", f"{len(layers)} runs, with {' and '.join(map(str, layers))} layers in fp8")
+    return PAIRS.explain(
+        answer,
+        expected=f"weights that moved by {torch.linalg.vector_norm(answer.truth).item():.4g}",
+        measured=f"{torch.linalg.vector_norm(answer.value).item():.4g}",
+        otherwise="The layers are right, the training is not. Print the loss and the rows of each batch.",
+    )
+
+
+def _convert(model: nn.Module) -> None:
+    """Put the right layers of a model into torchao's emulated fp8."""
+    for name in ("torchao", "torch.utils._pytree"):  # it reports GPU kernels that cannot be loaded
+        logging.getLogger(name).setLevel(logging.ERROR)
+    float8 = import_train_extra("torchao.float8")
+    config = float8.Float8LinearConfig(emulate=True)
+    float8.convert_to_float8_training(model, config=config, module_filter_fn=lambda _, name: is_in_fp8(name))
+
+
+def train_pairs(model: Any, dataset: Any, rows: int, learning_rate: float) -> None:
+    """Train for one epoch in a raw loop, in bf16 with emulated fp8 layers."""
+    optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+    for batch in DataLoader(dataset, batch_size=rows):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+
+
+def _run(function: Callable[..., Any], case: Fp8FormCase) -> Tensor:
+    model = case.make_model()
+    start = flat_weights(model).clone()
+    _convert(model)
+    function(model, case.make_dataset(), case.rows, case.learning_rate)
+    return flat_weights(model) - start
+
+
+def is_near(answer: Any, value: Any) -> bool:
+    """Return whether two movements of weights agree in norm."""
+    difference = torch.linalg.vector_norm(answer.double() - value.double())
+    return bool(difference <= TOLERANCE * torch.linalg.vector_norm(value.double()))
+
+
+SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
+USED = Table[Run](
+    Misconception(
+        "accelerate_not_used",
+        "You train without Accelerate's backward. Prepare model, optimizer and loader, and call accelerator.backward.",
+        shown_by=lambda run: not run.record["calls"]["backward"],
+    ),
+    Misconception(
+        "not_prepared",
+        "You leave model, optimizer or loader out of prepare. The model is converted there.",
+        shown_by=lambda run: bool({"model", "optimizer", "loader"} - set(run.record["calls"]["prepared"])),
+    ),
+    Misconception(
+        "bf16_asked_for",
+        "You ask for bf16, so no layer is in 8 bits. The precision of the Accelerator is fp8.",
+        shown_by=lambda run: not run.in_fp8 and run.precisions == {"bf16"},
+    ),
+    Misconception(
+        "fp8_not_asked_for",
+        "You ask Accelerate for no precision. With fp8 it converts the layers in prepare.",
+        shown_by=lambda run: not run.in_fp8 and run.precisions == {"no"},
+    ),
+    Misconception(
+        "converted_by_hand",
+        "You convert the model yourself. Let prepare do it: mixed_precision fp8, and the recipe as a kwargs handler.",
+        shown_by=lambda run: bool(run.precisions) and "fp8" not in run.precisions,  # none: the first layer went
+    ),
+    Misconception(
+        "nothing_converted",
+        "You ask for fp8, and your filter returns False for every layer. It returns whether a layer is converted.",
+        shown_by=lambda run: not run.in_fp8,
+    ),
+    Misconception(
+        "filter_reversed",
+        "Your filter converts what should stay, and leaves what should be converted.",
+        shown_by=lambda run: not run.in_fp8 & run.wanted,
+    ),
+    Misconception(
+        "everything_converted",
+        "You convert every linear layer. A filter of your own replaces Accelerate's: the first layer and all behind "
+        "the encoder stay.",
+        shown_by=lambda run: run.in_fp8 == set(run.record["kinds"]),
+    ),
+    Misconception(
+        "left_to_the_default_filter",
+        "You convert the pooler, too, as Accelerate's own filter does. Pass a filter in the recipe.",
+        shown_by=lambda run: run.in_fp8 - run.wanted == {"bert.pooler.dense"},
+    ),
+    Misconception(
+        "first_layer_converted",
+        "You convert the first linear layer. Your filter replaces Accelerate's, which would leave it: leave it "
+        "yourself.",
+        shown_by=lambda run: run.in_fp8 - run.wanted == {"bert.encoder.layer.0.attention.self.query"},
+    ),
+    Misconception(
+        "first_of_each_block_left",
+        "You leave a layer of every block. Only the first linear layer of the model stays.",
+        shown_by=lambda run: (
+            {name for name in run.wanted - run.in_fp8} != set()
+            and all("query" in name for name in run.wanted - run.in_fp8)
+        ),
+    ),
+    Misconception(
+        "other_layers_left",
+        "You leave layers of the encoder that should be in fp8. Print the names that your filter is asked about.",
+        shown_by=lambda run: bool(run.wanted - run.in_fp8),
+    ),
+    Misconception(
+        "other_layers_converted",
+        "You convert layers that should stay. Print the names that your filter is asked about.",
+        shown_by=lambda run: bool(run.in_fp8 - run.wanted),
+    ),
+    Misconception(
+        "not_emulated",
+        "You do not emulate, and this hardware has no fp8 products. Set emulate in the configuration.",
+        shown_by=lambda run: not run.record["has_fp8"] and not all(run.record["emulated"]),
+    ),
+)
+PAIRS = ReferenceTable(
+    train_pairs,
+    Misconception(
+        "another_optimizer",
+        "You train with AdamW. Plain SGD is asked for.",
+        {SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate)"},
+    ),
+    Misconception(
+        "other_learning_rate",
+        "You do not pass the learning rate on: SGD has a default of 1e-3.",
+        {SGD: "torch.optim.SGD(model.parameters(), lr=1e-3)"},
+    ),
+    Misconception(
+        "gradients_never_cleared",
+        "You never clear the gradients, so each batch adds to those before it.",
+        {"        optimizer.zero_grad()\n": ""},
+    ),
+    Misconception(
+        "last_batch_left_out",
+        "You leave out the last batch, which has fewer rows.",
+        {"DataLoader(dataset, batch_size=rows)": "DataLoader(dataset, batch_size=rows, drop_last=True)"},
+    ),
+    run=_run,
+    cases=fp8_form_cases,
+    is_near=is_near,
+)
