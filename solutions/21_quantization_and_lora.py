@@ -20,6 +20,7 @@ import warnings
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no cell downloads anything
 logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it misses a kernel from the hub that is faster, not other
 warnings.filterwarnings("ignore", category=FutureWarning)  # the libraries warn each other of names that will change
+warnings.filterwarnings("ignore", message="torch.utils.checkpoint: the use_reentrant")  # a section is about it
 
 import bitsandbytes
 import torch
