@@ -34,6 +34,12 @@ KNOWN_ERRORS = (
     ),
     (NO_TENSOR, "no_tensor_returned", "You return no tensor from the block's forward. Look at how it ends."),
     (
+        "Mismatch in shape: grad_output",
+        "output_of_another_shape",
+        "You return an output of another shape than the whole block. Cut the second layer along its inputs, so that "
+        "each rank has a part of every output.",
+    ),
+    (
         "does not require grad and does not have a grad_fn",
         "graph_missing",
         "You run backward through a tensor without a graph. What a rank receives is a new tensor: call "
