@@ -169,6 +169,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_whole_batch_update",
     ),
     "grader.lessons.mixed_precision.recorded_runs": ("recorded_runs",),
+    "grader.lessons.model_and_pipeline_parallel.checks": (
+        "check_context_parallel",
+        "check_pipeline_gradients",
+        "check_pipeline_predictions",
+        "check_pipeline_schedule",
+        "check_split_share",
+        "check_split_values",
+    ),
     "grader.lessons.number_formats.checks": (
         "check_compensated_sum",
         "check_decoded_patterns",
@@ -412,6 +420,16 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.mixed_precision.groups": ("check_clipped_updates",),
     "grader.judging.lessons.mixed_precision.scale": ("check_predicted_scale",),
     "grader.judging.lessons.mixed_precision.scaled_updates": ("check_scaled_updates",),
+    "grader.judging.lessons.model_and_pipeline_parallel.blocks": (
+        "check_split_share",
+        "check_split_values",
+    ),
+    "grader.judging.lessons.model_and_pipeline_parallel.contexts": ("check_context_parallel",),
+    "grader.judging.lessons.model_and_pipeline_parallel.pipelines": (
+        "check_pipeline_gradients",
+        "check_pipeline_schedule",
+    ),
+    "grader.judging.lessons.model_and_pipeline_parallel.schedules": ("check_pipeline_predictions",),
     "grader.judging.lessons.number_formats.compensation": ("check_compensated_sum",),
     "grader.judging.lessons.number_formats.decoding": ("check_decoded_patterns",),
     "grader.judging.lessons.number_formats.limits": ("check_format_limits",),

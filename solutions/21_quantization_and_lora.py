@@ -18,7 +18,10 @@ import os
 import warnings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no cell downloads anything
-logging.getLogger("bitsandbytes").setLevel(logging.ERROR)  # it misses a kernel from the hub that is faster, not other
+for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
+    logging.getLogger(name).setLevel(
+        logging.ERROR
+    )  # they report kernels that this machine cannot load, or does not need
 warnings.filterwarnings("ignore", category=FutureWarning)  # the libraries warn each other of names that will change
 warnings.filterwarnings("ignore", message="torch.utils.checkpoint: the use_reentrant")  # a section is about it
 

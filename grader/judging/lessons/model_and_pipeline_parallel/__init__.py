@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 17: model and pipeline parallel."""

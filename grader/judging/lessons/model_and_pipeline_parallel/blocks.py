@@ -1,0 +1,426 @@
+"""Judges a block that ranks share: equal to the whole one, held in shares, with one all-reduce in each direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.judging.lessons.model_and_pipeline_parallel.reports import Facts, facts_of, tensors_of
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.model_and_pipeline_parallel.blocks import PARTS, BlockCase, block_cases
+from grader.observation import Observation
+from grader.units import format_bytes
+from grader.verdict import PASSED, Verdict
+
+NUMBER_BYTES = 4  # float32
+Values = dict[str, list[Tensor]]  # by name, for each rank
+NAMES = {"output": "the output", "input": "the gradient of the input"} | {
+    part: f"the gradient of {part}" for part in PARTS
+}
+
+
+def split_block(case: BlockCase) -> Values:
+    """Compute what every rank of a split block returns and accumulates, in one process."""
+    up, activation, down = case.make_block()
+    hidden, gradient = case.make_tensors()
+    partials, found = [], []
+    for rank in range(case.world_size):
+        parts = [tensor.tensor_split(case.world_size)[rank] for tensor in (up.weight, up.bias)]  # type: ignore[operator]
+        parts.append(down.weight.tensor_split(case.world_size, dim=1)[rank])  # type: ignore[operator]
+        leaves = [one.detach().requires_grad_() for one in (hidden, *parts)]
+        partial = F.linear(activation(F.linear(*leaves[:3])), leaves[3])
+        partials.append(partial.detach())
+        found.append(torch.autograd.grad(partial, leaves, gradient))
+    values: Values = {name: [] for name in NAMES}
+    for rank in range(case.world_size):
+        total = torch.stack(partials).sum(0)
+        values["output"].append((total + down.bias).detach())  # type: ignore[operator]
+        values["input"].append(torch.stack([one[0] for one in found]).sum(0))
+        for number, name in enumerate(PARTS[:3], start=1):
+            values[name].append(found[rank][number])
+        values["down.bias"].append(gradient.flatten(0, -2).sum(0))
+    return values
+
+
+def judge_split_values(observation: Observation, seed: int) -> Verdict:
+    """Compare output and gradients of every rank with the whole block."""
+    cases = block_cases(seed)
+    blocks = _blocks_of(observation, cases)
+    verdict = next(filter(None, map(_judge_shapes, blocks)), None)
+    if verdict:
+        return verdict
+    tensors = [
+        {name: tensors_of(observation, number, case.world_size, name) for name in NAMES}
+        for number, case in enumerate(cases)
+    ]
+    answer = TABLE.answer(seed, tensors)
+    for name in NAMES:
+        part = answer.part(name)
+        if part.is_right:
+            continue
+        cut = next(filter(None, map(CUT.judge, blocks)), None)
+        if cut and not (name == "output" and (TABLE.find(answer) or TABLE.find(part))):
+            return cut
+        expected = f"{NAMES[name]} of the whole block, on {part.case.world_size} ranks"
+        rank = next(n for n, pair in enumerate(zip(part.value, part.truth, strict=True)) if not near(*pair))
+        off = float((part.value[rank] - part.truth[rank]).abs().max())
+        measured = f"up to {off:.3g} away from it on rank {rank}"
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE)
+    return Verdict(PASSED, "", f"{len(cases)} blocks on 2 and 3 ranks: output and five gradients of the whole block")
+
+
+def judge_split_share(observation: Observation, seed: int) -> Verdict:
+    """Judge what each rank holds, computes with and sends."""
+    for block in _blocks_of(observation, block_cases(seed)):
+        verdict = _judge_shapes(block) or SHARE.judge(block)
+        if verdict:
+            return verdict
+    held = f"{format_bytes(block.held)} of {format_bytes(block.whole)} on each of {block.case.world_size} ranks"
+    return Verdict(PASSED, "", f"{held}, one all-reduce in each direction")
+
+
+@dataclass(frozen=True)
+class Block:
+    """What the ranks reported of one block.
+
+    Attributes:
+        case: The setting.
+        ranks: What each rank reported.
+    """
+
+    case: BlockCase
+    ranks: Sequence[Facts]
+
+    @property
+    def size(self) -> int:
+        """How many ranks."""
+        return self.case.world_size
+
+    def shares(self, ranks: int) -> list[int]:
+        """Return how many inner features each rank has, by `tensor_split`."""
+        return [len(one) for one in torch.arange(self.case.inner).tensor_split(ranks)]
+
+    def shapes_of(self, share: int) -> dict[str, list[int]]:
+        """Return the shapes of a rank that has some of the inner features."""
+        width = self.case.width
+        return dict(zip(PARTS, ([share, width], [share], [width, share], [width]), strict=True))
+
+    @cached_property
+    def shapes(self) -> list[dict[str, list[int]]]:
+        """The shapes that the ranks reported."""
+        return [dict(facts["shapes"]) for facts in self.ranks]
+
+    @property
+    def held(self) -> int:
+        """The most bytes that a rank should hold."""
+        width, share = self.case.width, max(self.shares(self.size))
+        return NUMBER_BYTES * (share * (2 * width + 1) + width)
+
+    @property
+    def whole(self) -> int:
+        """The bytes of the whole block."""
+        return NUMBER_BYTES * (self.case.inner * (2 * self.case.width + 1) + self.case.width)
+
+    @property
+    def tensor_bytes(self) -> int:
+        """The bytes of the input, which are those of the output."""
+        return self.case.make_tensors()[0].nbytes
+
+    @property
+    def bytes(self) -> list[int]:
+        """The bytes that each rank holds."""
+        return [int(facts["bytes"]) for facts in self.ranks]
+
+    @property
+    def largest(self) -> int:
+        """Elements of the largest tensor that a rank computed with."""
+        return max(int(facts["largest"]) for facts in self.ranks)
+
+    def calls(self, direction: str) -> list[list[list[object]]]:
+        """Return the collectives of each rank in one direction, by name and bytes."""
+        return [[list(call) for call in facts[direction]] for facts in self.ranks]
+
+    def say_calls(self, direction: str) -> str:
+        """Describe the collectives of rank 0."""
+        return ", ".join(f"{name} of {size} bytes" for name, size in self.calls(direction)[0]) or "none"
+
+    @property
+    def forward(self) -> str:
+        """The collectives of forward, to be read."""
+        return self.say_calls("forward")
+
+    @property
+    def backward(self) -> str:
+        """The collectives of backward, to be read."""
+        return self.say_calls("backward")
+
+    def has_one(self, direction: str) -> bool:
+        """Return whether every rank made one all-reduce of the input's size, and nothing else."""
+        return all(calls == [["all_reduce", self.tensor_bytes]] for calls in self.calls(direction))
+
+    def has_other(self) -> bool:
+        """Return whether a rank made other collectives."""
+        directions = ("building", "forward", "backward")
+        return any(name != "all_reduce" for one in directions for calls in self.calls(one) for name, _ in calls)
+
+    def has_cut(self) -> bool:
+        """Return whether some parameter got no gradient."""
+        return any(facts["without_gradient"] for facts in self.ranks)
+
+
+def _blocks_of(observation: Observation, cases: Sequence[BlockCase]) -> list[Block]:
+    return [Block(case, facts_of(observation, number, case.world_size)) for number, case in enumerate(cases)]
+
+
+def _judge_shapes(block: Block) -> Verdict | None:
+    wanted = [block.shapes_of(share) for share in block.shares(block.size)]
+    if block.shapes == wanted:
+        return None
+    rank = next(rank for rank, shapes in enumerate(block.shapes) if shapes != wanted[rank])
+    part = next(part for part in PARTS if block.shapes[rank][part] != wanted[rank][part])
+    expected = f"{part} of shape {wanted[rank][part]} on rank {rank} of {block.size}"
+    measured = f"shape {block.shapes[rank][part]}"
+    return SHAPES.explain(block, expected=expected, measured=measured, otherwise=OTHER_SHAPES)
+
+
+def _is_whole(block: Block) -> bool:
+    return all(shapes == block.shapes_of(block.case.inner) for shapes in block.shapes)
+
+
+def _has_whole(*parts: str) -> Callable[[Block], bool]:
+    def has_whole(block: Block) -> bool:
+        whole = block.shapes_of(block.case.inner)
+        return all(shapes[part] == whole[part] for shapes in block.shapes for part in parts)
+
+    return has_whole
+
+
+def _is_by_chunk(block: Block) -> bool:
+    pieces = [len(one) for one in torch.arange(block.case.inner).chunk(block.size)]
+    return [shapes["up.bias"][0] for shapes in block.shapes] == pieces
+
+
+def _is_floor(block: Block) -> bool:
+    return all(shapes["up.bias"] == [block.case.inner // block.size] for shapes in block.shapes)
+
+
+def _is_cut_across(block: Block) -> bool:
+    return any(shapes["up.weight"][1] != block.case.width for shapes in block.shapes)
+
+
+def _is_output_cut(block: Block) -> bool:
+    return any(shapes["down.weight"][0] != block.case.width for shapes in block.shapes)
+
+
+near = within(relative=1e-4, absolute=2e-5)  # float32 sums of up to 50 products, in another order
+OTHERWISE = (
+    "You compute something else than the whole block. Write down for two ranks what each has after each layer, and in "
+    "backward the other way round."
+)
+OTHER_SHAPES = "You give a rank another share. Each rank has some rows of `up` and the same columns of `down`."
+TOTAL = "total = torch.stack(partials).sum(0)"
+OUTPUT = "(total + down.bias).detach()"
+INPUT = "torch.stack([one[0] for one in found]).sum(0)"
+OF_PARTS = "values[name].append(found[rank][number])"
+OF_BIAS = "gradient.flatten(0, -2).sum(0)"
+TABLE = ReferenceTable(
+    split_block,
+    Misconception(
+        "partials_not_summed",
+        "You return each rank's own part of the sum. After the second layer every rank has a part of every output: "
+        "all-reduce them.",
+        {TOTAL: "total = partials[rank]"},
+        variants=[
+            {TOTAL: "total = partials[rank]", INPUT: "found[rank][0]"},
+            {TOTAL: "total = partials[rank]", INPUT: "case.world_size * " + INPUT},
+        ],
+    ),
+    Misconception(
+        "partials_averaged",
+        "You average the parts. Each one is a part of a sum over inner features, so they add up.",
+        {TOTAL: "total = torch.stack(partials).mean(0)"},
+    ),
+    Misconception(
+        "bias_on_every_rank",
+        "You add the second bias on every rank before the sum, so it counts once for each rank. Add it after the sum.",
+        {OUTPUT: "(total + case.world_size * down.bias).detach()"},
+    ),
+    Misconception(
+        "bias_left_out",
+        "You leave out the second bias. It is added once, after the sum.",
+        {OUTPUT: "total.detach()"},
+        variants=[{OUTPUT: "total.detach()", OF_BIAS: "0 * gradient.flatten(0, -2).sum(0)"}],
+    ),
+    Misconception(
+        "bias_divided",
+        "You add a share of the second bias. It is added whole, once, after the sum.",
+        {OUTPUT: "(total + down.bias / case.world_size).detach()"},
+        variants=[
+            {
+                OUTPUT: "(total + down.bias / case.world_size).detach()",
+                OF_BIAS: "gradient.flatten(0, -2).sum(0) / case.world_size",
+            }
+        ],
+    ),
+    Misconception(
+        "same_share_on_every_rank",
+        "You give every rank the share of rank 0. Take the share that has the rank's number.",
+        {
+            "(case.world_size)[rank] for": "(case.world_size)[0] for",
+            "dim=1)[rank]": "dim=1)[0]",
+        },
+    ),
+    Misconception(
+        "all_reduce_missing_in_backward",
+        "You leave each rank with its own part of the gradient of the input. All ranks read the input, so their "
+        "gradients of it add up: all-reduce them in backward.",
+        {INPUT: "found[rank][0]"},
+    ),
+    Misconception(
+        "gradient_summed_behind_the_sum",
+        "You all-reduce in backward where forward adds up the parts. Every rank has that gradient whole already, so "
+        "all gradients before it become too large by the number of ranks. Pass it on as it is.",
+        {INPUT: "case.world_size * " + INPUT, OF_PARTS: "values[name].append(case.world_size * found[rank][number])"},
+        variants=[
+            {
+                INPUT: "case.world_size * found[rank][0]",
+                OF_PARTS: "values[name].append(case.world_size * found[rank][number])",
+            }
+        ],
+    ),
+    Misconception(
+        "gradient_averaged",
+        "You average the gradient of the input over the ranks. Each rank has a part of a sum, so they add up.",
+        {INPUT: "torch.stack([one[0] for one in found]).mean(0)"},
+    ),
+    Misconception(
+        "bias_gradient_shared_out",
+        "You leave a share of the gradient in the second bias. It is held whole on every rank, so each has the whole "
+        "gradient: add the bias after the sum.",
+        {OF_BIAS: "gradient.flatten(0, -2).sum(0) / case.world_size"},
+        variants=[{OF_BIAS: "gradient.flatten(0, -2).sum(0) * (rank == 0)"}],
+    ),
+    run=lambda split_block, case: split_block(case),
+    cases=block_cases,
+    is_near=near,
+)
+
+SHAPES: Table[Block] = Table(
+    Misconception(
+        "whole_on_every_rank",
+        "You keep the whole block on every rank. Each rank holds some rows of `up` and the same columns of `down`.",
+        shown_by=_is_whole,
+    ),
+    Misconception(
+        "chunk_for_tensor_split",
+        "You cut with `chunk`, whose pieces differ by more than one element, or which makes fewer than there are "
+        "ranks. Use `tensor_split`.",
+        shown_by=_is_by_chunk,
+    ),
+    Misconception(
+        "rest_left_out",
+        "You leave out the inner features that do not divide evenly. Use `tensor_split`, which shares out all of them.",
+        shown_by=_is_floor,
+    ),
+    Misconception(
+        "first_layer_cut_across",
+        "You cut the first layer along its inputs. Then nobody can apply the activation before a sum: cut it along its "
+        "outputs, the rows of its weight.",
+        shown_by=_is_cut_across,
+    ),
+    Misconception(
+        "second_layer_cut_along_outputs",
+        "You cut the second layer along its outputs. A rank has only its own inner features: cut the layer along its "
+        "inputs, the columns of its weight.",
+        shown_by=_is_output_cut,
+    ),
+    Misconception(
+        "second_layer_whole",
+        "You keep the whole second layer on every rank. A rank needs only the columns that belong to its own inner "
+        "features.",
+        shown_by=_has_whole("down.weight"),
+    ),
+    Misconception(
+        "first_bias_whole",
+        "You keep the first bias whole on every rank. It has a number for each inner feature: cut it as the rows.",
+        shown_by=_has_whole("up.bias"),
+    ),
+)
+CUT: Table[Block] = Table(
+    Misconception(
+        "input_changed",
+        "You write into the block's input. An all-reduce overwrites its tensor: give it a copy of a result.",
+        shown_by=lambda block: not all(facts["input_kept"] for facts in block.ranks),
+        expected="the input as it was",
+        measured="other values",
+    ),
+    Misconception(
+        "gradient_cut_off",
+        "You cut the graph, so that some parameters get no gradient. A collective alone is invisible to autograd: call "
+        "it in the forward or the backward of a Function.",
+        shown_by=Block.has_cut,
+        expected="a gradient in every parameter",
+        measured="parameters without one",
+    ),
+)
+SHARE: Table[Block] = Table(
+    Misconception(
+        "view_of_the_whole",
+        "You keep views of the whole weights, and a view keeps its whole storage in memory. Copy the share.",
+        shown_by=lambda block: any(held > block.held for held in block.bytes),
+        expected="storages of at most {held} bytes on a rank",
+        measured="{bytes} bytes on the ranks",
+    ),
+    Misconception(
+        "whole_block_kept",
+        "You keep the whole block alive next to the shares. Copy what you need of it, and keep no reference to it.",
+        shown_by=lambda block: any(facts["whole_kept"] for facts in block.ranks),
+        expected="the whole block to be freed",
+        measured="its parameters still held",
+    ),
+    Misconception(
+        "other_collectives",
+        "You use other collectives than an all-reduce. Cut so that neither weights nor inner features have to be "
+        "collected.",
+        shown_by=Block.has_other,
+        expected="all-reduces only",
+        measured="forward: {forward}; backward: {backward}",
+    ),
+    Misconception(
+        "forward_not_one_all_reduce",
+        "You make another number of all-reduces in forward, or of another size. One is enough: the parts of the "
+        "output, behind the second layer.",
+        shown_by=lambda block: not block.has_one("forward"),
+        expected="one all-reduce of {tensor_bytes} bytes in forward",
+        measured="{forward}",
+    ),
+    Misconception(
+        "backward_without_all_reduce",
+        "You make no all-reduce in backward. Each rank has only a part of the gradient of the input.",
+        shown_by=lambda block: not any(block.calls("backward")),
+        expected="one all-reduce of {tensor_bytes} bytes in backward",
+        measured="none",
+    ),
+    Misconception(
+        "backward_not_one_all_reduce",
+        "You make several all-reduces in backward, or one of another size. Only the gradient of the input has parts on "
+        "all ranks.",
+        shown_by=lambda block: not block.has_one("backward"),
+        expected="one all-reduce of {tensor_bytes} bytes in backward",
+        measured="{backward}",
+    ),
+    Misconception(
+        "computed_with_the_whole",
+        "You compute with tensors as large as a whole weight. Each rank multiplies by its own share only.",
+        shown_by=lambda block: NUMBER_BYTES * block.largest > block.held,
+        expected="tensors no larger than a share of the weights",
+        measured="one of {largest} elements",
+    ),
+)

@@ -1,0 +1,273 @@
+"""Judges attention over a sequence that ranks share: partial softmaxes merged, keys and values passed round a ring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from grader.judging.lessons.model_and_pipeline_parallel.reports import Facts, facts_of
+from grader.judging.misconceptions import Misconception, Table
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.model_and_pipeline_parallel.contexts import ContextCase, context_cases
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+NUMBER_BYTES = 8  # float64
+
+
+def merged_outputs(case: ContextCase) -> list[Tensor]:
+    """Return the output of each rank, by merging what it sees of each share of the keys."""
+    shares = [case.make_shares(rank) for rank in range(case.world_size)]
+    outputs = []
+    for rank, (query, _, _) in enumerate(shares):
+        output, logsumexp = torch.zeros_like(query), torch.full_like(query[..., :1], -torch.inf)
+        for step in range(case.world_size):
+            _, key, value = shares[(rank - step) % case.world_size]
+            scores = query @ key.mT * case.head_dim**-0.5
+            merged = torch.logaddexp(logsumexp, scores.logsumexp(dim=-1, keepdim=True))
+            output = (logsumexp - merged).exp() * output + (scores - merged).exp() @ value
+            logsumexp = merged
+        outputs.append(output)
+    return outputs
+
+
+def judge_context_parallel(observation: Observation, seed: int) -> Verdict:
+    """Compare the output of every rank with attention over the whole sequence, and judge what was sent."""
+    cases = context_cases(seed)
+    rings = [Ring(case, facts_of(observation, number, case.world_size)) for number, case in enumerate(cases)]
+    outputs = [
+        [observation.tensors.get(f"{number}.{rank}.output") for rank in range(case.world_size)]
+        for number, case in enumerate(cases)
+    ]
+    for ring, found in zip(rings, outputs, strict=True):
+        wrong = FORMS.judge(Returned(ring, found))
+        if wrong:
+            return wrong
+    answer = TABLE.answer(seed, outputs)
+    if not answer.is_right:
+        case = answer.case
+        rank = next(n for n, pair in enumerate(zip(answer.value, answer.truth, strict=True)) if not near(*pair))
+        off = float((answer.value[rank] - answer.truth[rank]).abs().max())
+        expected = f"attention over all {case.time} positions on rank {rank} of {case.world_size}"
+        return TABLE.explain(
+            answer, answer.only(0), expected=expected, measured=f"up to {off:.2g} away", otherwise=OTHER
+        )
+    verdict = next(filter(None, map(RINGS.judge, rings)), None)
+    return verdict or Verdict(
+        PASSED, "", f"{len(cases)} sequences on 3 and 4 ranks, each key and value sent round once"
+    )
+
+
+@dataclass(frozen=True)
+class Ring:
+    """What the ranks reported of one sequence.
+
+    Attributes:
+        case: The setting.
+        ranks: What each rank reported.
+    """
+
+    case: ContextCase
+    ranks: Sequence[Facts]
+
+    def bytes_of(self, rank: int) -> int:
+        """Return the bytes of the key and the value of a rank."""
+        _, key, value = self.case.make_shares(rank)
+        return key.nbytes + value.nbytes
+
+    @property
+    def wanted(self) -> list[int]:
+        """The bytes that each rank sends in a ring, in the direction that the ranks chose."""
+        size, side = self.case.world_size, -1 if self.steps == {self.case.world_size - 1} else 1
+        return [sum(self.bytes_of((rank - side * step) % size) for step in range(size - 1)) for rank in range(size)]
+
+    @property
+    def sent(self) -> list[int]:
+        """The bytes that each rank sent."""
+        return [sum(int(size) for _, size in facts["sent"]) for facts in self.ranks]
+
+    @property
+    def calls(self) -> list[str]:
+        """What else the ranks asked of torch.distributed."""
+        return sorted({str(name) for facts in self.ranks for name in facts["calls"]})
+
+    @property
+    def steps(self) -> set[int]:
+        """How far to the right the ranks sent."""
+        size = self.case.world_size
+        return {(int(peer) - rank) % size for rank, facts in enumerate(self.ranks) for peer, _ in facts["sent"]}
+
+    @property
+    def largest(self) -> int:
+        """Elements of the largest tensor that a rank computed with."""
+        return max(int(facts["largest"]) for facts in self.ranks)
+
+    @property
+    def bound(self) -> int:
+        """Elements of the largest tensor that the merge needs: a key and a value in one message, or scores."""
+        longest = max(self.case.make_shares(rank)[0].shape[1] for rank in range(self.case.world_size))
+        return self.case.heads * longest * max(2 * self.case.head_dim, longest)
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The outputs of the ranks, before they are compared.
+
+    Attributes:
+        ring: What the ranks reported.
+        outputs: What each returned; None where it is no tensor.
+    """
+
+    ring: Ring
+    outputs: Sequence[Tensor | None]
+
+    @property
+    def shapes(self) -> list[list[int]]:
+        """Their shapes."""
+        return [[] if one is None else list(one.shape) for one in self.outputs]
+
+    @property
+    def wanted(self) -> list[list[int]]:
+        """The shapes that they should have."""
+        case = self.ring.case
+        return [list(case.make_shares(rank)[0].shape) for rank in range(case.world_size)]
+
+    @property
+    def dtypes(self) -> list[str]:
+        """Their number formats."""
+        return [str(one.dtype) for one in self.outputs if one is not None]
+
+
+near = within(relative=1e-9, absolute=1e-11)
+OTHER = (
+    "You compute something else. Write down for one query and two shares of keys what output and logsumexp are after "
+    "each share."
+)
+STEPS = "range(case.world_size):"
+SCALE, WEIGHED = "case.head_dim**-0.5", "(logsumexp - merged).exp() * output + (scores - merged).exp() @ value"
+TABLE = ReferenceTable(
+    merged_outputs,
+    Misconception(
+        "own_keys_only",
+        "You attend over the rank's own positions only: you never merge what you receive. Take keys and values from "
+        "each message.",
+        {STEPS: "range(1):"},
+        variants=[{"shares[(rank - step) % case.world_size]": "shares[rank]"}],
+    ),
+    Misconception(
+        "one_share_missing",
+        "You leave out one share of the keys. N shares need N merges, with N - 1 messages between them.",
+        {STEPS: "range(case.world_size - 1):"},
+        variants=[{STEPS: "range(1, case.world_size):"}],
+    ),
+    Misconception(
+        "softmaxes_added",
+        "You add up the outputs of the shares. Each softmax divides by its own sum: weigh them by the logsumexp.",
+        {WEIGHED: "output + scores.softmax(dim=-1) @ value"},
+    ),
+    Misconception(
+        "softmaxes_averaged",
+        "You average the outputs of the shares, as if all keys of a share together had the same weight. Weigh them by "
+        "the logsumexp.",
+        {WEIGHED: "output + scores.softmax(dim=-1) @ value / case.world_size"},
+    ),
+    Misconception(
+        "old_output_not_rescaled",
+        "You add a new share without making the old output smaller. The sum of the weights has grown: rescale what is "
+        "there.",
+        {"(logsumexp - merged).exp() * output +": "output +"},
+    ),
+    Misconception(
+        "logsumexp_not_kept",
+        "You weigh each share against the one before it only. Keep the merged logsumexp for the next share.",
+        {"            logsumexp = merged\n": "            logsumexp = scores.logsumexp(dim=-1, keepdim=True)\n"},
+    ),
+    Misconception(
+        "not_scaled",
+        "You leave out the factor on the scores. It is one over the square root of head_dim.",
+        {SCALE: "1"},
+    ),
+    Misconception(
+        "scaled_without_the_root",
+        "You divide the scores by head_dim. It is its square root.",
+        {SCALE: "case.head_dim**-1"},
+    ),
+    run=lambda merged_outputs, case: merged_outputs(case),
+    cases=context_cases,
+    is_near=near,
+)
+FORMS: Table[Returned] = Table(
+    Misconception(
+        "returned_no_tensor",
+        "You return no tensor on some rank. Return the output of the rank's own queries.",
+        shown_by=lambda returned: any(one is None for one in returned.outputs),
+        expected="a tensor on every rank",
+        measured="something else",
+    ),
+    Misconception(
+        "output_of_another_shape",
+        "You return an output of another shape. Each rank returns the output of its own queries, [heads, time, "
+        "head_dim].",
+        shown_by=lambda returned: returned.shapes != returned.wanted,
+        expected="outputs of shapes {wanted}",
+        measured="{shapes}",
+    ),
+    Misconception(
+        "output_of_another_format",
+        "You return another number format. Keep that of the query.",
+        shown_by=lambda returned: set(returned.dtypes) != {"torch.float64"},
+        expected="float64",
+        measured="{dtypes}",
+    ),
+)
+RINGS: Table[Ring] = Table(
+    Misconception(
+        "collected_by_the_library",
+        "You let torch.distributed collect keys and values. Pass them round the ring by send and receive.",
+        shown_by=lambda ring: bool(ring.calls),
+        expected="messages by send and receive only",
+        measured="{calls}",
+    ),
+    Misconception(
+        "inputs_changed",
+        "You write into the rank's query, key or value. Leave them as they are.",
+        shown_by=lambda ring: not all(facts["inputs_kept"] for facts in ring.ranks),
+        expected="query, key and value as they were",
+        measured="other values",
+    ),
+    Misconception(
+        "one_step_too_many",
+        "You send keys and values once more than needed, or leave a message unread. After N - 1 steps every rank has "
+        "seen all shares.",
+        shown_by=lambda ring: any(facts["unread"] for facts in ring.ranks) or sum(ring.sent) > sum(ring.wanted),
+        expected="{wanted} bytes sent by the ranks",
+        measured="{sent}",
+    ),
+    Misconception(
+        "no_ring",
+        "You send to other ranks than one neighbour. In a ring each rank sends to the same side in every step.",
+        shown_by=lambda ring: ring.steps not in ({1}, {ring.case.world_size - 1}),
+        expected="messages to one neighbour",
+        measured="messages to others",
+    ),
+    Misconception(
+        "other_bytes",
+        "You send something else than keys and values, or in another number format. Each share of both goes on once in "
+        "each step.",
+        shown_by=lambda ring: ring.sent != ring.wanted,
+        expected="{wanted} bytes sent by the ranks",
+        measured="{sent}",
+    ),
+    Misconception(
+        "whole_sequence_held",
+        "You put the keys of all ranks together before one softmax. Then a rank holds the whole sequence, which is too "
+        "long for it: merge share by share.",
+        shown_by=lambda ring: ring.largest > ring.bound,
+        expected="tensors of at most {bound} elements on a rank",
+        measured="{largest}",
+    ),
+)

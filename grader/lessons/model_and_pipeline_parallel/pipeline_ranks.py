@@ -1,0 +1,110 @@
+"""What runs on each rank: a learner's schedule on one stage, with a record of what it ran, held, sent and received."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from grader.lessons.model_and_pipeline_parallel.call_log import CallLog
+from grader.lessons.model_and_pipeline_parallel.pipelines import pipeline_cases
+from grader.ranks.messages import Messages
+
+RECEIVE_SECONDS = 6.0
+FORWARD, BACKWARD, SEND, RECEIVE = "forward", "backward", "send", "receive"
+OUT_OF_RANGE = "the stage was called more often than there are micro-batches"
+
+
+class _Saved:
+    """A tensor that autograd keeps for the backward of a micro-batch."""
+
+    def __init__(self, tensor: Tensor, number: int, stage: Stage):
+        self.tensor, self.number, self._stage = tensor, number, stage
+        stage.alive[number] += 1
+
+    def __del__(self) -> None:
+        """Count it as freed."""
+        self._stage.alive[self.number] -= 1
+
+
+class Stage(nn.Module):
+    """The layers of one rank; notes each forward and backward, and how many micro-batches are held.
+
+    Attributes:
+        alive: Of each micro-batch how many tensors autograd keeps.
+        most: The most micro-batches that were held at once.
+        events: What happened, with the micro-batch or the other rank, and bytes.
+    """
+
+    def __init__(self, layers: nn.Sequential, micro_batches: int, events: list[list[Any]]):
+        super().__init__()
+        self.layers = layers
+        self._micro_batches = micro_batches
+        self._count, self.most, self.events = 0, 0, events
+        self.alive: Counter[int] = Counter()
+        self._begun: set[int] = set()
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Run the layers on hidden [rows, features]."""
+        number, self._count = self._count, self._count + 1
+        if number >= self._micro_batches:
+            raise RuntimeError(OUT_OF_RANGE)
+        self.events.append([FORWARD, number, len(hidden)])
+        with torch.autograd.graph.saved_tensors_hooks(lambda one: _Saved(one.detach(), number, self), self._unpack):
+            output: Tensor = self.layers(hidden)
+        self.most = max(self.most, sum(count > 0 for count in self.alive.values()))
+        return output
+
+    def _unpack(self, saved: _Saved) -> Tensor:
+        if saved.number not in self._begun:
+            self._begun.add(saved.number)
+            self.events.append([BACKWARD, saved.number, 0])
+        return saved.tensor
+
+
+def observe_pipelines(rank: int, world_size: int, answer: Callable[..., Any], seed: int) -> list[dict[str, Any]]:
+    """Train one step of each model of this number of ranks."""
+    messages, reports = Messages(RECEIVE_SECONDS), []
+    for case in pipeline_cases(seed):
+        if case.world_size != world_size:
+            continue
+        events: list[list[Any]] = []
+        stage = Stage(case.make_layers(rank), case.micro_batches, events)
+        inputs = case.make_inputs() if rank == 0 else None
+        targets = case.make_targets() if rank == world_size - 1 else None
+        with CallLog() as log:
+            send, receive = _noting(messages, events, log)
+            answer(stage, inputs, targets, case.micro_batches, rank, world_size, send, receive)
+        traffic = messages.settle()
+        gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in stage.layers.parameters()]
+        facts = {
+            "events": events,
+            "most": stage.most,
+            "left": sum(count > 0 for count in stage.alive.values()),
+            "unread": traffic.unread_messages,
+            "calls": sorted({name for name, _, _ in log.events}),
+            "without_gradient": sum(one.grad is None for one in stage.layers.parameters()),
+        }
+        reports.append({"facts": facts, "tensors": {"gradient": torch.cat([one.flatten() for one in gradients])}})
+    return reports
+
+
+def _noting(
+    messages: Messages, events: list[list[Any]], log: CallLog
+) -> tuple[Callable[[Tensor, int], None], Callable[[int], Tensor]]:
+    """Return `send` and `receive`, which note each message in the list of events before they begin."""
+
+    def send(tensor: Tensor, destination: int) -> None:
+        events.append([SEND, destination, tensor.nbytes if isinstance(tensor, Tensor) else 0])
+        with log.paused():
+            messages.send(tensor, destination)
+
+    def receive(source: int) -> Tensor:
+        events.append([RECEIVE, source, 0])
+        with log.paused():
+            return messages.receive(source)
+
+    return send, receive

@@ -1,0 +1,119 @@
+# Wrong answers to attend_in_ring.
+
+
+# %% answer="plain_baseline" code="own_keys_only"
+# Source: attention on the rank's own positions
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% answer="library_shortcut" code="collected_by_the_library"
+# Source: all_gather_object of keys and values
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    everywhere = [None] * world_size
+    dist.all_gather_object(everywhere, (key, value))
+    keys, values = (torch.cat(parts, dim=1) for parts in zip(*everywhere, strict=True))
+    return F.scaled_dot_product_attention(query, keys, values)
+
+
+# %% answer="copied_from_lesson" code="own_keys_only"
+# Source: the tiles of lesson 12, cut from the rank's own keys
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    output, logsumexp = torch.zeros_like(query), torch.full_like(query[..., :1], -torch.inf)
+    for keys, values in zip(key.split(2, dim=1), value.split(2, dim=1), strict=True):
+        output, logsumexp = merge_share(output, logsumexp, query @ keys.mT * query.shape[-1] ** -0.5, values)
+    return output
+
+
+# %% edit="hard_coded" code="raised_key_error" seed=20011
+# Source: the scales of the visible case
+# Because: the dictionary has the visible sizes only, and Python names the size that is missing.
+# -         scores = query @ key.mT * query.shape[-1] ** -0.5
+# +         scores = query @ key.mT * {8: 8**-0.5, 6: 6**-0.5, 4: 0.5}[query.shape[-1]]
+
+
+# %% answer="whole_sequence" code="whole_sequence_held"
+# Source: a ring that collects, and one softmax at the end
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    shares = [torch.stack([key, value])]
+    for _ in range(world_size - 1):
+        send(shares[-1], (rank + 1) % world_size)
+        shares.append(receive((rank - 1) % world_size))
+    keys, values = torch.cat(shares, dim=2)
+    return F.scaled_dot_product_attention(query, keys, values)
+
+
+# %% edit="received_not_used" code="own_keys_only"
+# Source: the message received under other names
+# -             key, value = receive((rank - 1) % world_size)
+# +             other_key, other_value = receive((rank - 1) % world_size)
+
+
+# %% edit="last_share_missing" code="one_share_missing"
+# Source: N - 1 rounds, because there are N - 1 messages
+# -     for step in range(world_size):
+# +     for step in range(world_size - 1):
+
+
+# %% edit="own_share_missing" code="one_share_missing"
+# Source: passed on before it was merged
+# -         scores = query @ key.mT * query.shape[-1] ** -0.5
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+#           if step < world_size - 1:
+#               send(torch.stack([key, value]), (rank + 1) % world_size)
+#               key, value = receive((rank - 1) % world_size)
+# +             scores = query @ key.mT * query.shape[-1] ** -0.5
+# +             output, logsumexp = merge_share(output, logsumexp, scores, value)
+
+
+# %% edit="added" code="softmaxes_added"
+# Source: a softmax for each share, and a sum
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+# +         output = output + scores.softmax(dim=-1) @ value
+
+
+# %% edit="averaged" code="softmaxes_averaged"
+# Source: a softmax for each share, and a mean
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+# +         output = output + scores.softmax(dim=-1) @ value / world_size
+
+
+# %% edit="not_scaled" code="not_scaled"
+# Source: the factor forgotten
+# -         scores = query @ key.mT * query.shape[-1] ** -0.5
+# +         scores = query @ key.mT
+
+
+# %% edit="no_root" code="scaled_without_the_root"
+# Source: divided by head_dim
+# -         scores = query @ key.mT * query.shape[-1] ** -0.5
+# +         scores = query @ key.mT / query.shape[-1]
+
+
+# %% edit="round_too_many" code="one_step_too_many"
+# Source: passed on in every round
+# -         if step < world_size - 1:
+# -             send(torch.stack([key, value]), (rank + 1) % world_size)
+# -             key, value = receive((rank - 1) % world_size)
+# +         send(torch.stack([key, value]), (rank + 1) % world_size)
+# +         key, value = receive((rank - 1) % world_size)
+
+
+# %% answer="direct" code="no_ring"
+# Source: every rank sends its share to every other one
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    output, logsumexp = torch.zeros_like(query), torch.full_like(query[..., :1], -torch.inf)
+    for other in range(world_size):
+        if other != rank:
+            send(torch.stack([key, value]), other)
+    for other in range(world_size):
+        keys, values = (key, value) if other == rank else receive(other)
+        output, logsumexp = merge_share(output, logsumexp, query @ keys.mT * query.shape[-1] ** -0.5, values)
+    return output
+
+
+# %% edit="old_logsumexp" code="logsumexp_not_kept"
+# Source: the logsumexp of the last share kept
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+# +         output, _ = merge_share(output, logsumexp, scores, value)
+# +         logsumexp = scores.logsumexp(dim=-1, keepdim=True)
