@@ -28,7 +28,7 @@ class ShardingJob:
 def sharding_jobs(seed: int) -> tuple[ShardingJob, ...]:
     """Return eleven jobs: each stage without and with accumulation, and other optimizers on few ranks."""
     draw = random.Random(seed)
-    millions = draw.randrange(120, 900) * 12  # divides by 2, 3, 4, 6, 8 and 12
+    millions = draw.randrange(10, 75) * 144  # so that every share is a whole number
     parameters, k = millions * 1_000_000, draw.choice((3, 5, 6))
     few, many = draw.choice((2, 3)), draw.choice((8, 16, 32))
     return (

@@ -12,7 +12,20 @@ def run_sharded(run, shard, total: int, inputs):
 # %% answer="copied_from_lesson" code="gathered_weights_kept"
 # Source: run_gathered of the lesson
 def run_sharded(run, shard, total: int, inputs):
-    return run_gathered(run, shard, total, inputs)
+    world_size = dist.get_world_size()
+
+    class Gathered(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, shard):
+            return gather(shard, total)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            own = torch.empty_like(shard)
+            dist.reduce_scatter_tensor(own, F.pad(gradient, (0, len(own) * world_size - total)))
+            return own / world_size
+
+    return run(Gathered.apply(shard), inputs)
 
 
 # %% answer="without_graph" code="no_outputs"

@@ -10,7 +10,7 @@ def train_sharded_with_accelerate(model, dataset, batch: int, reshard: bool, lea
 # %% edit="hard_coded" code="accelerate_other_rows" seed=20011
 # Source: the rows of the visible case
 # -     loader = DataLoader(dataset, batch_size=batch // accelerator.num_processes)
-# +     loader = DataLoader(dataset, batch_size=7)
+# +     loader = DataLoader(dataset, batch_size={2: 5, 3: 4}[accelerator.num_processes])
 
 
 # %% answer="copied_from_lesson" code="trainer_in_its_place"
@@ -60,7 +60,7 @@ def train_sharded_with_accelerate(model, dataset, batch: int, reshard: bool, lea
 # -     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 
-# %% edit="default_rate" code="accelerate_another_learning_rate" seed=20011
+# %% edit="default_rate" code="accelerate_another_learning_rate"
 # Source: a rate of one's own
 # -     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5)

@@ -10,7 +10,7 @@ def train_sharded_with_trainer(model, dataset, batch: int, reshard: bool, learni
 # %% edit="hard_coded" code="trainer_other_rows" seed=20011
 # Source: the rows of the visible case
 # -     own = {"per_device_train_batch_size": batch // dist.get_world_size(), "learning_rate": learning_rate}
-# +     own = {"per_device_train_batch_size": 7, "learning_rate": learning_rate}
+# +     own = {"per_device_train_batch_size": {2: 5, 3: 4}[dist.get_world_size()], "learning_rate": learning_rate}
 
 
 # %% answer="copied_from_lesson" code="trainer_not_sharded"
