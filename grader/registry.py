@@ -185,6 +185,15 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_rounded_values",
         "check_stochastic_rounding",
     ),
+    "grader.lessons.sharding.checks": (
+        "check_sharded_accelerate",
+        "check_sharded_gradients",
+        "check_sharded_peak",
+        "check_sharded_state",
+        "check_sharded_trainer",
+        "check_sharded_weights",
+        "check_sharding_bytes",
+    ),
     "grader.lessons.three_forms.checks": (
         "check_accelerate_run",
         "check_breaking_defaults",
@@ -262,6 +271,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.testbed.row_lengths": ("make_row_lengths",),
     "grader.testbed.saved_language_models": ("make_token_rows", "save_language_model"),
     "grader.testbed.sentence_pairs": ("make_sentence_pairs",),
+    "grader.testbed.sharding_on_cpu": ("allow_sharding_on_cpu",),
     "grader.testbed.tokenizer": (
         "make_tokenizer",
         "tokenize_pairs",
@@ -435,6 +445,10 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.number_formats.limits": ("check_format_limits",),
     "grader.judging.lessons.number_formats.moments": ("check_moment_fate", "check_stochastic_rounding"),
     "grader.judging.lessons.number_formats.rounding": ("check_rounded_values",),
+    "grader.judging.lessons.sharding.forms": ("check_sharded_accelerate", "check_sharded_trainer"),
+    "grader.judging.lessons.sharding.jobs": ("check_sharding_bytes",),
+    "grader.judging.lessons.sharding.steps": ("check_sharded_state", "check_sharded_weights"),
+    "grader.judging.lessons.sharding.units": ("check_sharded_gradients", "check_sharded_peak"),
     "grader.judging.lessons.three_forms.defaults": ("check_breaking_defaults",),
     "grader.judging.lessons.three_forms.distance": ("check_relative_distance",),
     "grader.judging.lessons.three_forms.forms": (

@@ -1,0 +1,1 @@
+"""Cases, checks and recorders of lesson 18: sharding."""
