@@ -58,13 +58,6 @@ def run_sharded(run, shard, total: int, inputs):
 # +             ctx.flat = gather(shard, total)
 # +             return run(ctx.flat, inputs)
 
-# %% edit="all_reduced" code="whole_all_reduce"
-# Source: the all-reduce of lesson 15, and then a share of it
-# -             own = torch.empty_like(shard)
-# -             dist.reduce_scatter_tensor(own, F.pad(of_flat, (0, len(own) * world_size - total)))
-# +             dist.all_reduce(of_flat)
-# +             own = F.pad(of_flat, (0, len(shard) * world_size - total)).chunk(world_size)[dist.get_rank()]
-
 # %% edit="summed" code="gradients_summed"
 # Source: a reduce-scatter taken for a mean
 # -             return own / world_size, of_inputs

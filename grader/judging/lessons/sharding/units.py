@@ -178,8 +178,8 @@ VALUES = ReferenceTable(
     Misconception(
         "inputs_averaged",
         "You change the gradient of the inputs between ranks. Inputs are this rank's own rows: hand it on as it is.",
-        {"own.flatten()": "own.flatten() / size"},
-        variants=[{"own.flatten()": "own.flatten() * size"}],
+        {"own.flatten()": "own.flatten() / size**case.units"},  # each unit divides what the next one hands back
+        variants=[{"own.flatten()": "own.flatten() * size**case.units"}],
     ),
     run=_run,
     cases=ranks_and_cases,
