@@ -239,8 +239,7 @@ for optimizer in (torch.optim.Adafactor(column.parameters()), Adafactor(column.p
 
 # %% [markdown]
 # It keeps more: 768 row means and one column mean. Factoring pays off only where rows and columns are both long. The
-# cell also shows that neither library accepts sparse gradients, such as those of `torch.nn.Embedding(...,
-# sparse=True)`.
+# cell also shows that neither library accepts sparse gradients, which `torch.nn.Embedding(..., sparse=True)` makes.
 #
 # ## Complete: the factored second moment
 #
