@@ -1,16 +1,16 @@
 # %% [markdown]
 # # 7. Adafactor
 #
-# You keep the second moment of a matrix in its row and column means, and train with two libraries' Adafactor.
+# You store the second moment of a matrix as its row and column means, and train with the Adafactor of two libraries.
 #
 # 60 min (estimated) · CPU is enough · after lesson 06
 
 # %% [markdown]
 # **You will be able to**
-# - predict the elements of Adafactor's state in two libraries, with and without momentum;
+# - predict how many elements Adafactor's state has in two libraries, with and without momentum;
 # - complete the factored second moment;
-# - write Adafactor's step with clipping and decay, equal to that of transformers over 20 steps;
-# - train with the Adafactor that you mean, of two libraries, with Accelerate and with the Trainer.
+# - write Adafactor's step, with clipping and weight decay, so that it matches that of transformers over 20 steps;
+# - train with exactly the Adafactor that you mean, from either library, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
 import torch
@@ -43,17 +43,17 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # </details>
 
 # %% [markdown]
-# **The problem.** One matrix of DistilBERT has 768 x 3,072 = 2,359,296 numbers. AdamW keeps two moments of that size:
-# 18 MiB for this one matrix.
+# **The problem.** One matrix of DistilBERT has 768 x 3,072 = 2,359,296 numbers. AdamW keeps two moments of that size,
+# which take 18 MiB for this one matrix.
 #
-# Adafactor keeps 768 + 3,072 = 3,840 numbers for it: 15 KiB. It has no first moment. But it still divides each
-# gradient by a root of its own. How can 3,840 numbers stand for 2.4 million?
+# Adafactor keeps only 768 + 3,072 = 3,840 numbers for it, or 15 KiB, and no first moment. Yet it still divides each
+# number of the gradient by a root of its own. How can 3,840 numbers represent 2.4 million?
 
 # %% [markdown]
 # ## Rows and columns
 #
-# Here is a small matrix of squared gradients. Its second row is twice the first: it has *rank one*. Before you run the
-# cell: by which number is the product of row mean and column mean too large?
+# Here is a small matrix of squared gradients. Its second row is twice the first, so it has *rank one*. Before you run
+# the cell: by what factor is the product of row mean and column mean too large?
 
 # %%
 squares = torch.tensor([[1.0, 2.0, 6.0], [2.0, 4.0, 12.0]])
@@ -66,16 +66,17 @@ print("mean of all squares    ", squares.mean().item())
 print("product / mean of all  ", (product / squares.mean()).tolist())
 
 # %% [markdown]
-# The product is 4.5 times too large, and 4.5 is the mean of all squares. Each row mean contains it as a factor, and so
-# does each column mean: their product contains it twice, so one of the two must go:
+# The product is 4.5 times too large, and 4.5 is the mean of all squares. Every row mean contains this mean as a factor,
+# and so does every column mean. Their product therefore contains it twice, and must be divided by it once:
 #
 # `V = row means x column means / mean of the row means`
 #
-# The mean of the row means *is* the mean of all. In sums it is `V = row sums x column sums / sum of the row sums`. A
-# published slide multiplies the two sums and leaves the division out: 27 times too large here.
+# The mean of the row means *is* the mean of all squares. With sums, the formula reads
+# `V = row sums x column sums / sum of the row sums`. A published slide multiplies the two sums but omits the division,
+# which makes the result 27 times too large here.
 #
-# For a matrix of rank one, `V` is exact. Real squares have a higher rank. Before you run the next cell: does the error
-# grow with the rank without end?
+# For a matrix of rank one, `V` is exact. The squares of real gradients have a higher rank. Before you run the next
+# cell: does the error keep growing with the rank?
 
 
 # %%
@@ -98,12 +99,13 @@ for rank in ranks:
 draw_curves(ranks, errors, title="Error of the estimate, 64 x 64 squares", x_label="rank", y_label="relative error")
 
 # %% [markdown]
-# No. At rank one the error is rounding, at rank four it is largest here. With more random parts, the squares become
-# more alike, and then even one mean for all is not far off. Rows and columns are closer at every rank.
+# No. At rank one only rounding error remains, and at rank four the error is at its largest here. As more random terms
+# are added, the squares become more alike, so that in the end even one mean for all of them is not far off. Rows and
+# columns are closer at every rank.
 #
-# So the estimate is good where rows or columns differ in size: a rare token's row of an embedding, a feature with
-# large inputs. Next is a single large number among neighbours of 1. Before you run the cell: which of them are
-# estimated too large, and which too small?
+# The estimate is therefore good where whole rows or columns differ in size: the row of a rare token in an embedding, or
+# a feature with large inputs. Next, consider a single large number in a matrix of ones. Before you run the cell: which
+# numbers are estimated too large, and which too small?
 
 # %%
 spike = torch.ones(4, 4)
@@ -111,8 +113,8 @@ spike[1, 2] = 100.0
 print(estimate(spike))
 
 # %% [markdown]
-# A single number raises the means of its row and of its column. So its neighbours in both are estimated 3.6 times too
-# large, and all others too small. The number itself stays near 100.
+# A single large number raises the means of its row and of its column. Its neighbours in both are therefore estimated
+# 3.6 times too large, and all other numbers too small. The estimate of the large number itself stays near 100.
 
 # %% [markdown]
 # ## Predict: the elements of the state
@@ -120,25 +122,27 @@ print(estimate(spike))
 # | tensor | its second moment is kept as |
 # |---|---|
 # | matrix `[rows, columns]` | row means and column means |
-# | more dimensions | the last two are a matrix: row means and column means for each index before them |
+# | more dimensions | row means and column means of the last two dimensions, for each index of those before them |
 # | one dimension, or a single number | the whole second moment |
 #
-# For each tensor, both libraries count the steps. PyTorch counts in a tensor, transformers in a Python `int`. Here
-# each is one element. transformers also keeps the root mean square (*RMS*) of the weight: one number for each tensor.
+# Both libraries count the steps of each tensor: PyTorch in a tensor, transformers in a Python `int`. Here each count is
+# one element. In addition, transformers keeps the root mean square (*RMS*) of the weight, one number for each tensor.
 #
-# With `beta1`, transformers keeps **momentum**: a mean of the updates, of the tensor's shape. PyTorch's Adafactor has
-# no momentum.
+# With `beta1`, transformers also keeps **momentum**: a running mean of the updates, in the tensor's shape. PyTorch's
+# Adafactor has no momentum.
 
 # %% [markdown]
-# **Exercise.** Predict the elements.
+# **Exercise.** Predict the number of elements in Adafactor's state.
 #
 # *Contract.*
-# - `parameters` is what the optimizer receives; `library` is `"torch"`, `"transformers"` or
-#   `"transformers with momentum"`. Return the elements of the state after the first step, whatever their format.
-# - Frozen tensors have no state. The tensors have a shape and no values: compute it, without an optimizer, and change
-#   nothing.
+# - `parameters` are the tensors that the optimizer receives; `library` is `"torch"`, `"transformers"` or
+#   `"transformers with momentum"`.
+# - Return the number of elements in the state after the first step, whatever their format. Frozen tensors have no
+#   state.
+# - The tensors have a shape but no values: compute the number without an optimizer, and change nothing.
 #
-# Judged to the number: on DistilBERT, on convolutions and stacks of matrices, on single rows, and with frozen tensors.
+# The check asks for the exact number on DistilBERT, on convolutions and stacks of matrices, on single rows, and with
+# frozen tensors.
 
 
 # %% exercise="predict_adafactor_elements"
@@ -172,13 +176,15 @@ check_adafactor_elements(predict_adafactor_elements)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: a tensor of 5 x 4 x 3 is five matrices of 4 x 3. How many row means has each of them, and how many column
+# First: a tensor of 5 x 4 x 3 is five matrices of 4 x 3. How many row means does each of them have, and how many column
 # means?<br>
-# Then: the shape of all row means is the shape without its last side. The column means lack the last but one.
+# Then: all row means together have the tensor's shape without its last dimension. The column means lack the dimension
+# before it instead.
 # </details>
 
 # %% [markdown]
-# **Run.** Now DistilBERT: 65,783,042 parameters in 104 tensors. AdamW kept 131,566,188 elements of it, 501.89 MiB.
+# **Run.** Now measure DistilBERT, with 65,783,042 parameters in 104 tensors. For it, AdamW kept 131,566,188 elements,
+# which take 501.89 MiB.
 
 # %%
 from grader import make_distilbert
@@ -203,20 +209,20 @@ for name, make_optimizer in makers.items():
 del model, optimizer, parameter
 
 # %% [markdown]
-# **Investigate.** 0.68 MiB in place of 501.89 MiB. Both libraries take the same 714,432 bytes, but transformers counts
-# 104 elements more: the RMS of each of the 104 tensors. Its step counts are no tensors, so they take no bytes of
-# tensors. PyTorch's are tensors, and take as much as the RMS.
+# **Investigate.** Adafactor keeps 0.68 MiB instead of 501.89 MiB. Both libraries use the same 714,432 bytes, although
+# transformers counts 104 elements more: the RMS of each of the 104 tensors. Its step counts are Python numbers, which
+# take no tensor memory. PyTorch's step counts are tensors, and take as many bytes as the RMS values do.
 #
-# With momentum, the state is 251.62 MiB: one number for each parameter is back. A published guide says that Adafactor
-# takes "slightly more than 4 bytes" for each parameter. That is true with momentum, and only then. transformers'
-# default, and the Trainer's, is without.
+# With momentum the state grows to 251.62 MiB, because it holds one number for each parameter again. A published guide
+# says that Adafactor takes "slightly more than 4 bytes" for each parameter. That holds only with momentum, which
+# neither transformers nor the Trainer uses by default.
 #
 # **Names.** *Factored second moment*: `exp_avg_sq_row` and `exp_avg_sq_col` in transformers, `row_var` and `col_var`
 # in PyTorch.
 
 # %% [markdown]
-# **Modify.** `torch.nn.Linear(1, 768)` has a weight of 768 x 1. Before you run the cell: does Adafactor keep less of
-# it than its 768 numbers, as much, or more?
+# **Modify.** `torch.nn.Linear(1, 768)` has a weight of 768 x 1. Before you run the cell: does Adafactor keep fewer
+# numbers for it than its 768, as many, or more?
 
 # %%
 column = torch.nn.Linear(1, 768, bias=False)
@@ -232,13 +238,13 @@ for optimizer in (torch.optim.Adafactor(column.parameters()), Adafactor(column.p
         print(f"{type(optimizer).__module__.partition('.')[0]}: {error}")
 
 # %% [markdown]
-# More: 768 row means and one column mean. Rows and columns pay where both are long. And neither library takes sparse
-# gradients, as `torch.nn.Embedding(..., sparse=True)` makes them.
+# It keeps more: 768 row means and one column mean. Factoring pays off only where rows and columns are both long. The
+# cell also shows that neither library accepts sparse gradients, which `torch.nn.Embedding(..., sparse=True)` makes.
 #
 # ## Complete: the factored second moment
 #
-# AdamW's second moment is a running mean with a constant decay, and needs a correction of its start. Adafactor's decay
-# grows with the step: `beta = 1 - step**-0.8`. The **whole** second moment is worked below.
+# AdamW's second moment is a running mean with a constant decay, whose start needs a bias correction. Adafactor's decay
+# grows with the step instead: `beta = 1 - step**-0.8`. The next cell works this out for the **whole** second moment.
 
 # %% tags=["given"]
 from grader import check_factored_moment
@@ -261,25 +267,25 @@ print("second moment after step 1:", first.tolist())
 print("second moment after step 2:", whole_second_moment(torch.tensor([1.0, 0.5]), state).tolist())
 
 # %% [markdown]
-# At step 1, beta is 0: the mean *is* the first square, so there is no bias to correct. Later the mean forgets more
-# slowly, and takes in more and more steps.
+# At step 1, beta is 0: the mean *is* the first square, so there is no bias to correct. At later steps beta grows, so
+# the mean forgets more slowly and averages over more and more steps.
 #
 # `eps` is added to every square. A gradient of zero then has a second moment of 1e-30, and 0 divided by its root is 0.
-# But 1e-30 times 1e-30 is 0 in float32: its smallest number is about 1e-45. So **divide before you multiply**:
-# `row means / their mean`, then times the column means.
+# However, 1e-30 times 1e-30 is 0 in float32, whose smallest positive number is about 1e-45. So **divide before you
+# multiply**: divide the row means by their mean, then multiply by the column means.
 
 # %% [markdown]
-# **Exercise.** Complete the factored second moment. The state and beta are there.
+# **Exercise.** Complete the factored second moment. The state and beta are given.
 #
 # *Contract.*
-# - The gradient has two or more dimensions, `[..., rows, columns]`. Add `eps` to its squares.
-# - Keep running means, with `beta`, of their row means in `state["row"]` and of their column means in
-#   `state["column"]`. Sums or other names are accepted where the estimate is right.
-# - Return the estimate `V` in the gradient's shape, each matrix divided by the mean of its own row means. No root.
-# - Leave the gradient as it is. By hand: without an Adafactor of a library.
+# - The gradient is `[..., rows, columns]`, with two or more dimensions. Add `eps` to its squares.
+# - With `beta`, keep running means of the squares' row means in `state["row"]` and of their column means in
+#   `state["column"]`; sums or other names are accepted if the estimate is right.
+# - Return the estimate `V` (no root) in the gradient's shape, each matrix divided by the mean of its own row means.
+# - Do not change the gradient. Use no library's Adafactor.
 #
-# Judged by every number over 6 steps, with other decays and `eps`, zero gradients, stacks of stacks, and the size of
-# the state.
+# The check compares every number over 6 steps, with other decays and `eps`, zero gradients and nested stacks, and also
+# the state's size.
 
 
 # %% exercise="factored_second_moment"
@@ -328,22 +334,23 @@ check_factored_moment(factored_second_moment)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the worked function has one running mean. Yours has two, of the means over dim -1 and over dim -2.<br>
-# Then: a stack `[5, 4, 3]` has row means `[5, 4]`. Which mean of them has the shape `[5, 1]`? `unsqueeze` turns a row
-# mean into a column of the product.
+# First: the worked function keeps one running mean. Yours keeps two: of the means over dim -1 and of those over
+# dim -2.<br>
+# Then: a stack `[5, 4, 3]` has row means of shape `[5, 4]`. Which mean of them has the shape `[5, 1]`? `unsqueeze`
+# turns the row means into a column of the product.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is the product divided by the mean of the row means?</summary>
-# Each row mean and each column mean contains the mean of all squares, so their product contains it twice.
+# Each row mean and each column mean contains the mean of all squares as a factor, so their product contains it twice.
 # </details>
 
 # %% [markdown]
 # ## Write: Adafactor
 #
-# The update is `gradient / root of V`. Its size is measured by its RMS, `square().mean().sqrt()`. Late in training,
-# beta is close to 1, so `V` knows mostly old gradients: at step 40, the new square counts 5 %. Here gradients are 10
-# times as large from step 40 on.
+# The update is `gradient / root of V`. Its size is measured by its RMS, `square().mean().sqrt()`. Late in training beta
+# is close to 1, so `V` consists almost entirely of old squares: at step 40, the new square has a weight of only 5 %. In
+# the next cell, gradients are 10 times as large from step 40 on.
 
 
 # %%
@@ -370,12 +377,13 @@ draw_curves(
 )
 
 # %% [markdown]
-# Without clipping, the update at step 40 is 3.5 times as long as the one before. **Update clipping** divides it by
-# `max(1, RMS(update) / clip_threshold)`. This is not gradient clipping: that would cut the gradient before the means.
+# Without clipping, the RMS of the update at step 40 is 3.5 times that of the update before it. **Update clipping**
+# divides the update by `max(1, RMS(update) / clip_threshold)`. It differs from gradient clipping, which would shrink
+# the gradient before it enters the means.
 #
-# `scale_parameter` asks a second question: how large is the weight? With it, the learning rate is multiplied by
-# `max(1e-3, RMS(weight))`. A matrix of numbers near 0.02 then moves by 2 % of `lr`. The 1e-3 is there for weights of
-# zero, which could never move otherwise.
+# `scale_parameter` takes the size of the weight into account: it multiplies the learning rate by
+# `max(1e-3, RMS(weight))`. A matrix of numbers near 0.02 then moves by 2 % of `lr`. Without the lower bound of 1e-3,
+# weights that are zero could never move.
 
 # %% tags=["given"]
 from grader import OwnOptimizer, check_adafactor_steps
@@ -389,25 +397,28 @@ for group in example.param_groups:
 print(f"state of the first parameter: {example.state[layer.weight]}")
 
 # %% [markdown]
-# **Exercise.** Write Adafactor's step. `OwnOptimizer` is an optimizer whose step is a function of yours. Its
-# `betas` are of no use here.
+# **Exercise.** Write Adafactor's step. `OwnOptimizer` is an optimizer whose step is a function that you write. Its
+# `betas` are not used here.
 #
-# *Contract.* For each parameter of each group of `optimizer.param_groups`, in this order:
+# *Contract.* For each parameter of each group in `optimizer.param_groups`, in this order:
 #
-# 1. Without `.grad`: skip it, and keep no state. A gradient of zeros is not skipped.
-# 2. Its own step count grows, from 1 on; `beta = 1 - step**decay_rate`. `V` is the factored second moment for two and
-#    more dimensions, else the running mean of squares plus `eps`.
+# 1. Without `.grad`, skip it and keep no state. Do not skip a gradient of zeros.
+# 2. Increase its own step count, which is 1 at its first step; `beta = 1 - step**decay_rate`. `V` is the factored
+#    second moment for two or more dimensions, else the running mean of the squares plus `eps`.
 # 3. `update = gradient / root of V`, divided by `max(1, RMS(update) / clip_threshold)`.
-# 4. `rate = lr`, and with `scale_parameter` times `max(1e-3, RMS(weight))`, of the weight before its decay.
-# 5. The weight shrinks by `1 - rate * weight_decay`, then `rate * update` is taken off.
+# 4. `rate = lr`, with `scale_parameter` times `max(1e-3, RMS(weight))` of the weight before its decay.
+# 5. Multiply the weight by `1 - rate * weight_decay`, then subtract `rate * update`.
 
 # %% [markdown]
-# *The contract goes on.* Read a group's options at each step, and change none. `optimizer.state[parameter]` is an empty
-# dict at first; it keeps the means, a count, and at most three more numbers. Change parameters in place, and leave
-# gradients as they are. By hand; you may call your `factored_second_moment` once it has passed.
+# *Contract, continued.*
+# - Read each group's options at every step, and change none of them.
+# - `optimizer.state[parameter]` is an empty dict at first. Keep the means, a count and at most three more numbers in
+#   it.
+# - Change parameters in place, and leave gradients as they are.
+# - Write the step by hand; you may call your `factored_second_moment` once it has passed its check.
 #
-# Judged by the weights after each of 20 steps, with options that change, gradients that are tiny, zero or missing, and
-# by the size of the state.
+# The check compares the weights after each of 20 steps and the size of the state. Options change between steps, and
+# some gradients are tiny, zero or missing.
 
 
 # %% exercise="adafactor_step"
@@ -461,20 +472,20 @@ check_adafactor_steps(adafactor_step)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write the loop, the skip and the step for a parameter of one dimension, with the worked second moment.<br>
-# Then: put the factored one next to it, and choose by `.dim()`. `keepdim=True` makes row means `[..., rows, 1]`, which
-# multiply without `unsqueeze`.
+# Then: add the factored second moment, and choose between the two by `.dim()`. With `keepdim=True`, the row means have
+# the shape `[..., rows, 1]`, so they multiply without `unsqueeze`.
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: gradients are 4 times too large. What does Adafactor show of it?</summary>
-# Nothing: the root of V is 4 times as large too, so compare gradients, as under AdamW.
+# <details><summary>Explain in one sentence: all gradients are 4 times too large. How does Adafactor show it?</summary>
+# Not at all, because the root of V is 4 times as large too; compare gradients to find such a fault, as with AdamW.
 # </details>
 
 # %% [markdown]
 # ## A real run
 #
 # The task is that of lesson 06: do two sentences have the same subject? First, how close is the estimate on real
-# gradients? The cell takes the mean of squares over 10 batches.
+# gradients? The next cell estimates the mean of the squared gradients over 10 batches.
 
 # %%
 from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
@@ -503,12 +514,12 @@ for name in list(means)[:5]:
     print(f"{name.removeprefix('bert.'):<50} error {factored:.2f}, of one mean {single:.2f}")
 
 # %% [markdown]
-# On real gradients, rows and columns are much closer than one mean. For the word embedding, one mean is off by 1.00,
-# that is, as far as a guess of zero: few of its rows have large gradients.
+# On real gradients, the estimate from rows and columns is much closer than a single mean. For the word embedding, the
+# single mean has an error of 1.00, no better than a guess of zero, because only a few of its rows have large gradients.
 
 # %% [markdown]
-# Now take 125 updates with each, most of an epoch, and with **two learning rates each**: one rate says little about two
-# optimizers. The cell takes about 20 seconds.
+# Now train for 125 updates, most of an epoch, with each optimizer and with **two learning rates each**, because a
+# comparison at one rate says little about two optimizers. The cell takes about 20 seconds.
 
 
 # %%
@@ -549,18 +560,20 @@ for name, (model, optimizer, losses) in trained.items():
     print(f"{name:<17} last loss {losses[-1]:.3f}, F1 {f1:.3f}, optimizer state {state}")
 
 # %% [markdown]
-# Within 125 updates AdamW predicts no pair to be alike at either rate (F1 0.000); it gets there later, as lesson 06
-# measured 0.996 after 2 epochs at 2e-4. Adafactor is ahead at 2e-4 and far less so at 5e-4: a rate found for one
+# Within 125 updates, AdamW predicts no pair to be alike at either rate (F1 0.000). It gets there later: lesson 06
+# measured 0.996 after 2 epochs at 2e-4. Adafactor is ahead at 2e-4 and far less so at 5e-4. A rate found for one
 # optimizer says nothing about another, so tune both before you compare. AdamW's state is more than 90 times as large as
-# Adafactor's. This is one task and one seed. Without a first moment, an update follows its own batch alone, and a
-# published guide reports slower convergence in some cases: compare the loss with AdamW's, both with a tuned rate,
-# before you rely on it.
+# Adafactor's.
+#
+# This is one task and one seed. Without a first moment, each update follows the gradient of its own batch alone, and a
+# published guide reports slower convergence in some cases. Before you rely on Adafactor, compare its loss with AdamW's,
+# both at a tuned rate.
 
 # %% [markdown]
 # ## Three forms of one run
 #
-# A published course prints this state of Adafactor, and shows this code for it. Before you unfold: which two signs say
-# that the output is not from this code?
+# A published course shows this code for Adafactor, and below it, as its output, a state. Before you unfold: which two
+# signs show that the output does not come from this code?
 #
 # ```python
 # from torch.optim import Adafactor
@@ -571,21 +584,22 @@ for name, (model, optimizer, losses) in trained.items():
 # ```
 #
 # <details><summary>The two signs</summary>
-# PyTorch's keys are row_var and col_var, and it keeps 178,608 elements. exp_avg_sq_row and 178,712 are transformers'.
-# There is a third: PyTorch counts steps in a tensor, transformers in an int. So `tensor(3.)` and exp_avg_sq_row do not
-# occur in one state.
+# PyTorch's keys are row_var and col_var, and it keeps 178,608 elements; exp_avg_sq_row and 178,712 belong to
+# transformers. There is a third sign: PyTorch counts steps in a tensor, transformers in an int, so `tensor(3.)` and
+# exp_avg_sq_row cannot occur in the same state.
 # </details>
 
 # %% [markdown]
-# So "train with Adafactor" names no optimizer yet:
+# So "train with Adafactor" does not yet specify an optimizer:
 #
 # | library | raw and Accelerate | Trainer |
 # |---|---|---|
 # | transformers | `Adafactor(parameters, lr=lr, relative_step=False, scale_parameter=False)` | `optim="adafactor"` |
 # | torch | `torch.optim.Adafactor(parameters, lr=lr)` | no name; `Trainer(..., optimizers=(optimizer, None))` |
 #
-# Accelerate takes either, prepared with model and loader. Do the two train alike with one learning rate? Below they
-# take 5 updates each. Before you run the table: which moves the weights further, and about how many times?
+# Accelerate takes either optimizer, prepared together with model and loader. Do the two train alike at the same
+# learning rate? The table below takes 5 updates with each. Before you run it: which of them moves the weights further,
+# and by about what factor?
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -606,18 +620,17 @@ def train_raw(model, optimizer, dataset, rows: int) -> None:
 
 
 # %% [markdown]
-# **Exercise.** Train with the Adafactor of the library that is asked for, once with Accelerate and once with the
-# Trainer.
+# **Exercise.** Train with the Adafactor of the requested library, once with Accelerate and once with the Trainer.
 #
 # *Contract (both).*
-# - `library` is `"transformers"` or `"torch"`; constant `lr`, no momentum, no weight decay, other options at their
-#   defaults. Of transformers: neither a relative step nor a scale.
-# - One epoch in order, in training mode; one update for each batch of `rows` rows, the short last one included.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns; call `model(**batch)`, not
+# - `library` is `"transformers"` or `"torch"`. Use a constant `lr`, no momentum, no weight decay, and other options at
+#   their defaults. With transformers, use neither a relative step nor a scale.
+# - Train one epoch in order, in training mode, with one update per batch of `rows` rows, the short last one included.
+# - Accelerate: prepare model, optimizer and loader, and use what `prepare` returns. Call `model(**batch)`, not
 #   `.forward`, and `accelerator.backward`.
 # - Trainer: add your arguments to `same_run` with `|`.
 #
-# Judged by gradients, options, bytes of optimizer state and weights, against `train_raw`.
+# The checks compare gradients, options, state bytes and weights with `train_raw`.
 
 
 # %% exercise="train_adafactor_with_accelerate"
@@ -701,9 +714,10 @@ for name, train in forms.items():
     print(f"{name:<24} {moved:>6.3f} {distance:>9.1e} {run.state_bytes:>13,} {1e3 * run.step_seconds:>11.1f}")
 
 # %% [markdown]
-# The states have equal bytes, the steps do not: PyTorch's are scaled by weights that are small. An optimizer's name and
-# the bytes of its state do not say which one it is. With `beta1=0.0`, transformers' Adafactor even ends in the same
-# weights while it keeps a first moment: only its bytes show that.
+# The states take equally many bytes, but the steps differ, because PyTorch scales its steps by the RMS of the weights,
+# which is small. Neither the name of an optimizer nor the bytes of its state therefore identify it. With `beta1=0.0`,
+# transformers' Adafactor even ends with the same weights as without it, although it keeps a first moment: only the
+# bytes of its state reveal that.
 
 # %% check="check_adafactor_accelerate" points=2
 check_adafactor_accelerate(train_adafactor_with_accelerate)
@@ -713,15 +727,15 @@ check_adafactor_trainer(train_adafactor_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the loop with Accelerate is `train_raw` with prepared objects. Which line of it changes?<br>
-# Then: the Trainer makes one of the two optimizers from its arguments. How does it receive the other?
+# First: the loop with Accelerate is `train_raw` with prepared objects. Which of its lines changes?<br>
+# Then: the Trainer can build one of the two optimizers from its arguments. How does it receive the other?
 # </details>
 
 # %% [markdown]
 # ## The price
 #
-# What is left of the peak of an update? Before you run the cell: how far is each bar below AdamW's? The chain is that
-# of lesson 06, with 32.1 MiB of parameters and 32 rows.
+# How much does Adafactor take off the peak of an update? Before you run the cell: how far is each bar below AdamW's?
+# The chain is that of lesson 06, with 32.1 MiB of parameters and 32 rows.
 
 
 # %%
@@ -759,7 +773,8 @@ def adafactor_library_step():
 print(measure_step_time(adamw_step, adafactor_library_step, run_count=3))
 
 # %% [markdown]
-# The state leaves the peak: 64 MiB are gone, and with momentum 32 MiB, one of AdamW's two numbers for each parameter.
+# The state disappears from the peak, which falls by 64 MiB. With momentum it falls by 32 MiB, because one of AdamW's
+# two numbers for each parameter remains.
 #
 # | | transformers, default | the Trainer, `optim="adafactor"` | PyTorch |
 # |---|---|---|---|
@@ -769,18 +784,20 @@ print(measure_step_time(adamw_step, adafactor_library_step, run_count=3))
 # | momentum | `beta1=None` | none | none |
 # | a weight decays by | `rate * weight_decay` | `rate * weight_decay` | `lr * weight_decay` |
 #
-# So one name is three optimizers.
+# One name thus refers to three different optimizers.
 
 # %% [markdown]
-# **Use Adafactor when** state is what does not fit and large matrices hold most parameters. **Do not when** AdamW's or
-# 8-bit AdamW's state fits, or where you cannot tune its rate. **Combine with** accumulation, checkpointing and mixed
-# precision. Its relatives: Muon (lesson 06) keeps one moment, half of AdamW's state; *low-rank* states (GaLore) keep
-# both moments of a projected gradient, `2 r (R + C)` numbers or fewer for rank `r`.
+# **Use Adafactor when** the optimizer state is what does not fit, and most parameters are in large matrices. **Do not
+# when** the state of AdamW or 8-bit AdamW fits, or where you cannot tune the learning rate. **Combine with** gradient
+# accumulation, checkpointing and mixed precision. Two related methods are Muon (lesson 06), which keeps one moment,
+# half of AdamW's state, and *low-rank* states (GaLore), which keep both moments of a projected gradient: `2 r (R + C)`
+# numbers or fewer for rank `r`.
 
 # %% [markdown]
-# **At real scale.** The next cell forecasts BERT-large with Adafactor. It emulates CUDA's operators, and no device has
-# confirmed it yet. Published figures are those of `nvidia-smi` less 1,343 MiB of CUDA context. "The rest" is fp16,
-# accumulation and checkpointing. The published run accumulated 4 micro-batches; the forecast takes 2, as in lesson 02.
+# **At real scale.** The next cell forecasts BERT-large with Adafactor. The forecast emulates CUDA's operators and has
+# not yet been confirmed on a device. The published figures are those of `nvidia-smi`, less 1,343 MiB of CUDA context.
+# "The rest" is fp16, gradient accumulation and checkpointing. The published run accumulated 4 micro-batches; the
+# forecast takes 2, as in lesson 02.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
@@ -797,16 +814,16 @@ for parameter_bytes in (4, 8):
     print(f"{parameter_bytes} bytes x {parameters:,} parameters = {parameter_bytes * parameters / MIB:,.0f} MiB")
 
 # %% [markdown]
-# The guide's own table contradicts its "slightly more than 4 bytes": with 4 bytes of state left, Adafactor would save
-# half of AdamW's 8. It saved as much as all 8, and a little more.
+# The guide's own table contradicts its "slightly more than 4 bytes". If 4 bytes of state per parameter remained,
+# Adafactor would save half of AdamW's 8. The table shows that it saved slightly more than all 8.
 #
-# The first row's gap is large, as in lesson 05: the forecast counts tensors, `nvidia-smi` counts what the allocator
-# has taken. The second row is within 9 %.
+# In the first row the gap is large, as in lesson 05, because the forecast counts tensors, whereas `nvidia-smi` counts
+# everything that the allocator has reserved. The second row is within 9 %.
 
 # %% [markdown] tags=["further"]
 # ## Further: which learning rate is it?
 #
-# Five ways to make an Adafactor, and the rate that each takes at a step:
+# There are five ways to make an Adafactor, and each takes its own learning rate at a step:
 #
 # | form | made by | its rate |
 # |---|---|---|
@@ -816,17 +833,19 @@ for parameter_bytes in (4, 8):
 # | `"scaled"` | `Adafactor(parameters, lr=lr, relative_step=False)` | scaled |
 # | `"torch"` | `torch.optim.Adafactor(parameters, lr=lr)` | relative, scaled; its bound is `lr` |
 #
-# A *relative* rate is the smaller of a bound and `1 / sqrt(step)`. The bound is 1e-2 if nothing else is said. That of
-# the warm-up is `1e-6 * step`. A *scaled* rate is multiplied by the larger of 1e-3 and the RMS of the weight.
+# A *relative* rate is the smaller of a bound and `1 / sqrt(step)`. The bound is 1e-2 unless the table gives another
+# one; for the warm-up it is `1e-6 * step`. A *scaled* rate is multiplied by the larger of 1e-3 and the RMS of the
+# weight. A form that is not relative starts from `lr`.
 
 # %% [markdown]
-# **Exercise.** Return the rate of each form.
+# **Exercise.** Return the learning rate of each form.
 #
-# *Contract.* Compute it by hand, without an optimizer's own function. `form` is one of the five names. `lr` is given
-# for every form, also where it is of no use. `step` counts from 1. `weight_rms` is the RMS of the weight before the
-# step.
+# *Contract.*
+# - `form` is one of the five names. `lr` is passed for every form, including those that do not use it.
+# - `step` counts from 1; `weight_rms` is the RMS of the weight before the step.
+# - Compute the rate by hand, without calling an optimizer's own function, and return it as a number.
 #
-# Judged within 1e-6, at early and late steps, with large and small weights.
+# The check allows a relative error of 1e-6, at early and late steps, with large and small weights.
 
 # %% tags=["given"]
 from grader import check_adafactor_rates
@@ -863,28 +882,28 @@ check_adafactor_rates(adafactor_rate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: which two questions does each form answer with yes or no?<br>
-# Then: compute the rate before the scale for all five, and scale four of them in one last line.
+# First: which two yes-or-no questions distinguish the forms?<br>
+# Then: compute the unscaled rate for all five, and scale four of them in one last line.
 # </details>
 
 # %% [markdown]
-# With one `lr`, the forms differ by a factor of up to 500 at this step. A learning rate that was found with one of them
-# says nothing about another.
+# With the same `lr`, the rates of these forms differ by a factor of up to 500 at this step. A learning rate that was
+# tuned for one form says nothing about another.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
-# <details><summary>What does Adafactor keep of a matrix of R x C numbers, and what of a bias?</summary>
-# R + C means of squares. Of a bias it keeps the whole second moment.
+# <details><summary>What does Adafactor keep for a matrix of R x C numbers, and what for a bias?</summary>
+# For the matrix it keeps R + C means of squares, for the bias the whole second moment.
 # </details>
 # <details><summary>Why is row mean times column mean divided by the mean of all?</summary>
-# Both factors contain the mean of all, so the product contains it twice.
+# Both factors contain the mean of all squares, so the product contains it twice.
 # </details>
 # <details><summary>When does Adafactor take 4 bytes for each parameter?</summary>
-# With momentum, beta1: one float32 number for each parameter.
+# When it uses momentum (`beta1`), which keeps one float32 number for each parameter.
 # </details>
 #
-# **Takeaway: Adafactor pays for a second moment with rows and columns, and gives up the first moment.**
+# **Takeaway: Adafactor reduces the second moment to means of rows and columns, and gives up the first moment.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 08, 8-bit Adam.
 

@@ -1,15 +1,16 @@
 # %% [markdown]
 # # 8. 8-bit Adam
 #
-# You keep AdamW's two moments in one byte each, account for every byte, and train with them in three forms.
+# You keep each of AdamW's two moments in one byte per number, account for every byte, and train with them in three
+# forms.
 #
 # 60 min (estimated) · CPU is enough · after lesson 07
 
 # %% [markdown]
 # **You will be able to**
-# - predict the bytes of an 8-bit state, to the byte;
+# - predict the size of an 8-bit state, to the byte;
 # - complete a quantizer that gives each block of numbers its own scale;
-# - write the step of 8-bit AdamW, for groups of large and small tensors;
+# - write the step of 8-bit AdamW, for parameter groups with large and small tensors;
 # - keep the state of embeddings in 32 bits, with Accelerate and with the Trainer.
 
 # %% tags=["given"]
@@ -30,24 +31,25 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # One mean for each row and one for each column.
 # </details>
 # <details><summary>Mixed precision: what is a loss scale for?</summary>
-# Small fp16 gradients would become zero. The loss is multiplied, so that they stay in range, and they are divided
-# again before the step.
+# Small fp16 gradients would become zero. Multiplying the loss keeps them in range, and they are divided again before
+# the step.
 # </details>
 
 # %% [markdown]
-# **The problem.** AdamW keeps 501.89 MiB for DistilBERT: two moments, four bytes a number. Adafactor keeps almost
-# nothing, and gives the first moment up.
+# **The problem.** AdamW keeps 501.89 MiB for DistilBERT: two moments, at four bytes a number. Adafactor keeps almost
+# nothing, but gives up the first moment.
 #
-# Is there a way between: both moments, in one byte each? A byte has 256 values. Where gradients differ by a factor of
-# 1,000, their squares differ by a million. So which 256 values are they, and what else has to be kept?
+# Is there a middle way that keeps both moments, in one byte each? A byte has 256 values. Where gradients differ by a
+# factor of 1,000, their squares differ by a million. So which 256 values should the byte represent, and what else has
+# to be kept?
 
 # %% [markdown]
 # ## What is kept
 #
-# 8-bit Adam (library *bitsandbytes*) keeps both moments of AdamW: a **code** for each number, which is a place in a
-# **code book** of float32 values, and a **scale** for each **block** of numbers. A number is its code's value times the
-# scale of its block. The next cell takes one step with five tensors, and prints the state of each. If Python does not
-# find the library: `pip install 'lean-training[train]'`.
+# 8-bit Adam (library *bitsandbytes*) keeps both moments of AdamW. It stores a **code** for each number and a **scale**
+# for each **block** of numbers. A code is a position in a **code book** of float32 values, and a number is its code's
+# value times the scale of its block. The next cell takes one step with five tensors, and prints the state of each. If
+# Python does not find the library, run `pip install 'lean-training[train]'`.
 
 # %% tags=["given"]
 import bitsandbytes
@@ -71,16 +73,18 @@ for tensor in tensors:
 # %% [markdown]
 # ## Predict: the bytes of the state
 #
-# Derive from the listing: which tensors have codes, how many numbers share a scale, what is shared by several tensors,
+# Derive from the listing which tensors have codes, how many numbers share a scale, what is shared by several tensors,
 # and what a short last block costs.
 #
 # **Exercise.** Predict the bytes of any such state.
 #
-# *Contract.* `parameters` is what the optimizer receives; tensors may be frozen, in 16 bits, or of any shape. Small
-# states are float32 whatever the parameter's format. Return the bytes of all state tensors after the first step, each
-# storage once. The tensors have shapes and no values, so compute it, without an optimizer.
+# *Contract.*
+# - `parameters` are the tensors that the optimizer receives. They may be frozen, in 16 bits, or of any shape.
+# - The state of a small tensor is float32, whatever the parameter's format.
+# - Return the bytes of all state tensors after the first step, counting each storage once.
+# - The tensors have shapes but no values, so compute the bytes without an optimizer.
 #
-# Judged to the byte, on DistilBERT and on lists that the lesson does not show.
+# The check asks for the exact bytes, on DistilBERT and on lists that the lesson does not show.
 
 
 # %% exercise="predict_eight_bit_state"
@@ -111,13 +115,14 @@ check_eight_bit_state(predict_eight_bit_state)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: 4,096 numbers have 16 scales, 5,000 have 20. How many numbers share one?<br>
-# Then: which parts belong to a number, which to a block, and which to all tensors together? Which tensors have none?
+# First: 4,096 numbers have 16 scales, and 5,000 have 20. How many numbers share one?<br>
+# Then: which parts exist once per number, which once per block, and which once for all tensors together? Which tensors
+# have no codes?
 # </details>
 
 # %% [markdown]
-# **Run.** Now DistilBERT: one step with gradients of zero, and the tensors of the state are sorted by kind. That takes
-# about 5 seconds.
+# **Run.** Now measure DistilBERT: take one step with gradients of zero, and sort the tensors of the state by kind. The
+# cell takes about 5 seconds.
 
 # %% tags=["given"]
 from grader import make_distilbert, optimizer_state_bytes
@@ -155,18 +160,20 @@ for name, bytes_each in (("AdamW", 8), ("momentum in 32 bits", 4), ("8-bit", 2 +
     print(f"forecast for 3 billion parameters, {name:<19} {3e9 * bytes_each / 1e9:5.1f} GB")
 
 # %% [markdown]
-# **Investigate.** Guides estimate two bytes for each parameter, 125.47 MiB. The sum is 127.80 MiB. The scales take
-# 1.96 MiB of the difference: a float32 number for 256 codes. The small tensors take eight bytes a number and not two.
+# **Investigate.** Guides estimate two bytes for each parameter, or 125.47 MiB, but the sum is 127.80 MiB. Of the
+# difference, the scales account for 1.96 MiB, with one float32 number for every 256 codes. Most of the rest comes from
+# the small tensors, which take eight bytes a number instead of two.
 #
-# In words: *the state is one byte a number for each moment, one scale in 256, and eight bytes for each number of a
-# small tensor.*
+# In words: *the state takes one byte per number for each moment, one scale for every 256 codes, and eight bytes for
+# each number of a small tensor.*
 #
-# **Names.** A scale is called *absmax* in bitsandbytes, a code book *qmap*. Codes with a scale for each block are
-# *block-wise quantization*.
+# **Names.** bitsandbytes calls a scale *absmax* and a code book *qmap*. The method, codes with a scale for each block,
+# is called *block-wise quantization*.
 
 # %% [markdown]
-# Published slides report 127.87 MiB, in 131,566,188 elements. Their function counts each entry of the state. Before
-# you run the cell: which tensors does it count more than once, and can the elements be those of AdamW?
+# Published slides report 127.87 MiB, in 131,566,188 elements. Their function counts every entry of the state. Before
+# you run the cell: which tensors does it count more than once, and can it really have counted as many elements as
+# AdamW has?
 
 # %%
 entries = [torch.as_tensor(entry) for state in states for entry in state.values()]
@@ -180,14 +187,14 @@ print(f"embeddings in float32 would add {saved_bytes / MIB:.2f} MiB")
 del model, optimizer, states, with_codes, entries, references, parameter
 
 # %% [markdown]
-# That function counts 39 references to each code book. It gives 132,099,588 elements. The 131,566,188 on the slide
-# are AdamW's, pasted: 2 x 65,783,042 moments and 104 step counts.
+# That function counts each code book 39 times, once for every reference to it, and arrives at 132,099,588 elements. The
+# 131,566,188 on the slide are AdamW's, copied over: 2 x 65,783,042 moments and 104 step counts.
 #
 # **Embeddings.** The paper's authors found training more stable with the state of embeddings in 32 bits. For DistilBERT
-# that nearly doubles the state. `GlobalOptimManager` of bitsandbytes does it for single tensors, and the Trainer does
-# it **for every embedding**, unasked. After the next exercises you see why it is needed on a GPU.
+# that nearly doubles the state. With bitsandbytes, `GlobalOptimManager` does this for individual tensors; the Trainer
+# does it **for every embedding**, without being asked. After the next exercises you will see why a GPU needs it.
 #
-# **The limit.** Next: one number less, and more than three times the bytes.
+# **The limit.** In the next cell, a tensor with one number less takes more than three times the bytes.
 
 # %%
 for numbers in (4095, 4096):
@@ -200,14 +207,14 @@ for numbers in (4095, 4096):
 # %% [markdown]
 # ## Which 256 values?
 #
-# The first idea: **linear** codes, at equal distances from -1 to 1. The largest number of a tensor gets the code of
-# 1. Numbers of less than half a distance become 0.
+# The first idea is **linear** codes, evenly spaced from -1 to 1. The largest number of a tensor gets the code of 1, and
+# numbers smaller than half the spacing become 0.
 #
-# The second idea: **dynamic** codes. They cover seven decades, from 1e-7 to 1. Each decade has twice as many codes as
-# the next smaller one. A decade is cut into equal parts, and a code is the middle of its part. So codes near the scale
-# are 1.4 % of it apart, and a millionth of the scale is not yet 0.
+# The second idea is **dynamic** codes. They cover seven decades, from 1e-7 to 1, and each decade has twice as many
+# codes as the next smaller one. A decade is cut into equal parts, and each code is the middle of its part. Codes near
+# the scale are therefore 1.4 % of it apart, and yet a millionth of the scale does not become 0.
 #
-# The first moment has a sign. The second has none, so its book spends no code on numbers below zero.
+# The first moment can be negative. The second cannot, so its code book spends no codes on numbers below zero.
 
 
 # %% tags=["given"]
@@ -232,9 +239,9 @@ for name, book, other in (("signed", SIGNED, True), ("unsigned", UNSIGNED, False
     print(f"{name:<8} {len(book)} codes, smallest above 0: {smallest:.2g}, the book of bitsandbytes: {same}")
 
 # %% [markdown]
-# To encode, divide by the scale, the largest magnitude in the tensor. Then take the nearest code. The border between
-# two codes is their middle, and `torch.bucketize` counts the borders below a number. This is worked, with one scale for
-# the whole tensor.
+# To encode a tensor, divide it by the scale, which is its largest magnitude, then take the nearest code for each
+# number. The border between two codes is halfway between them, and `torch.bucketize` counts the borders below a
+# number. The next cell works this out with one scale for the whole tensor.
 
 
 # %% tags=["given"]
@@ -261,8 +268,8 @@ def error_of_the_rest(decoded):
 
 
 # %% [markdown]
-# One number in 65,536 is 1,000 times as large as the others. Before you run the cell: what is left of the others,
-# with linear codes and with dynamic ones?
+# One number in 65,536 is 1,000 times as large as the others typically are. Before you run the cell: how much of the
+# others survives with linear codes, and how much with dynamic ones?
 
 # %%
 for name, book in (("linear codes, one scale", LINEAR), ("dynamic codes, one scale", SIGNED)):
@@ -270,24 +277,26 @@ for name, book in (("linear codes, one scale", LINEAR), ("dynamic codes, one sca
     print(f"{name:<25} error of the rest {error_of_the_rest(book[codes.long()] * scale):7.1%}")
 
 # %% [markdown]
-# With linear codes nothing is left: all other numbers become 0. Dynamic codes keep them, with 8.4 % of error. A
-# normal number is then a thousandth of the scale, where codes are few.
+# With linear codes nothing survives: all other numbers become 0. Dynamic codes keep them with an error of 8.4 %,
+# because a typical number is now a thousandth of the scale, where codes are sparse.
 #
-# The cure: an outlier should spoil few others. With a scale for each **block**, it spoils its own block only.
+# The remedy is to limit how many numbers an outlier can affect. If each **block** has its own scale, an outlier spoils
+# only its own block.
 
 # %% [markdown]
 # ## Complete: the block quantizer
 #
-# **Exercise.** Quantize by blocks. Numbers as one row, and the borders, are there.
+# **Exercise.** Quantize by blocks. The flattened numbers and the borders are given.
 #
-# *Contract.* A block is `block_size` numbers that follow each other, row by row, whatever the shape; the last one may
-# be short. Return two tensors:
-# - codes, `torch.uint8`, in the shape of `values`: the place of the nearest value in `code_book`;
-# - scales, float32, [blocks]: the largest magnitude in each block. A block of zeros has the scale 0; any code will do.
+# *Contract.* A block is `block_size` consecutive numbers, row by row, whatever the shape; the last block may be short.
+# Return two tensors:
+# - codes, `torch.uint8`, in the shape of `values`: the position of the nearest value in `code_book`;
+# - scales, float32, [blocks]: the largest magnitude in each block. A block of zeros has the scale 0; its codes are
+#   free.
 #
-# Change neither `values` nor `code_book`. By hand: neither `encode_blocks` nor the quantizer of bitsandbytes.
+# Change neither `values` nor `code_book`. Write it by hand, without `encode_blocks` or the quantizer of bitsandbytes.
 #
-# Judged with several shapes, block sizes and code books, and with scales of 1e-15.
+# The check uses several shapes, block sizes and code books, and scales of 1e-15.
 
 
 # %% exercise="quantize_blocks"
@@ -329,20 +338,20 @@ check_block_codes(quantize_blocks)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: fill the row up with zeros, until it can be seen as a table with a block in each line. Zeros change no
-# scale.<br>
-# Then: find the largest magnitude of each line, divide each line by its own, and search the borders. Cut the filling
-# off.
+# First: pad the flattened numbers with zeros until they can be viewed as a table with one block per row. Zeros change
+# no scale.<br>
+# Then: find the largest magnitude of each row, divide each row by its own, and search the borders. Cut the padding off
+# at the end.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does a smaller block make codes more exact?</summary>
-# Fewer numbers share the scale of an outlier, so more numbers lie where codes are dense.
+# Fewer numbers share the scale of an outlier, so more numbers fall where codes are dense.
 # </details>
 #
 # **Modify.** What does a smaller block cost? `encode_blocks` is the course's own version of your function, with one
-# more rule, which follows the next exercise. `decode_blocks` turns codes back. Before you run the cell: by how much
-# does the error fall from 256 to 64?
+# additional rule, explained after the next exercise. `decode_blocks` turns codes back into numbers. Before you run the
+# cell: by how much does the error fall when blocks shrink from 256 numbers to 64?
 
 # %%
 from grader import draw_curves
@@ -358,14 +367,14 @@ draw_curves(
 )
 
 # %% [markdown]
-# From 256 to 64 the error falls by a fifth, and the scales take four times as much. The paper's blocks have 2,048
-# numbers. bitsandbytes has taken 256 since its version 0.44.
+# From 256 to 64 the error falls by a fifth, while the scales take four times as many bytes. The paper's blocks have
+# 2,048 numbers; bitsandbytes has used 256 since its version 0.44.
 #
 # ## Write: the 8-bit step
 #
 # A step of 8-bit AdamW **decodes** both moments, takes AdamW's step with them in float32, and **encodes** them again.
-# Between two steps a large tensor has only codes and scales. The float32 moments of one tensor exist while that tensor
-# is updated.
+# Between two steps, only codes and scales are kept for a large tensor. Its float32 moments exist only while that tensor
+# is being updated.
 #
 # AdamW's step for one tensor is given. It changes the weight and both moments in place.
 
@@ -390,22 +399,22 @@ print("codes", codes.tolist(), "scales", scales.tolist())
 print("decoded", decode_blocks(codes, scales, SIGNED).tolist(), "(SIGNED begins at -0.993)")
 
 # %% [markdown]
-# Next you write the step. `encode_blocks(values, book)` and `decode_blocks(codes, scales, book)` take blocks of 256
-# numbers. The weight moves by the exact moments, then they are encoded.
+# Next you write the step. `encode_blocks(values, book)` and `decode_blocks(codes, scales, book)` use blocks of 256
+# numbers. Update the weight with the moments as computed in float32, and encode them only afterwards.
 
 # %% [markdown]
 # **Exercise.** Write the step of 8-bit AdamW.
 #
 # *Contract.*
-# - Go through `optimizer.param_groups`; a group holds `"params"` and options that `adamw_update` reads. Skip a
+# - Go through `optimizer.param_groups`; each group holds `"params"` and the options that `adamw_update` reads. Skip a
 #   parameter whose `.grad` is None: no decay, no state.
-# - `optimizer.state[parameter]` is an empty dict at first. Keep there that parameter's step count and both moments:
-#   codes and scales from 4,096 numbers on, float32 below. They begin with zeros. Books: `SIGNED` for the mean,
-#   `UNSIGNED` for the other.
-# - The state holds tensors, also in tuples, lists or dicts. Gradients and options stay as they are.
-# - No optimizer of PyTorch or bitsandbytes.
+# - `optimizer.state[parameter]` is an empty dict at first. Keep the parameter's step count and both moments there,
+#   starting from zero: codes and scales from 4,096 numbers on, float32 below. Books: `SIGNED` for the mean, `UNSIGNED`
+#   for the other.
+# - Keep moments as tensors, which may be in tuples, lists or dicts. Change no gradients or options.
+# - Use no optimizer of PyTorch or bitsandbytes.
 #
-# Judged by the weights after each of 8 steps, and by the formats in the state.
+# The check compares the weights after each of 8 steps, and the formats in the state.
 
 
 # %% exercise="eight_bit_step"
@@ -470,22 +479,24 @@ check_eight_bit_steps(eight_bit_step)
 # <details><summary>Hint</summary>
 # First: write the step for small tensors only: two loops, the skip, a state with a count and two tensors, one call of
 # adamw_update.<br>
-# Then: for a large tensor, what does the state hold in place of a tensor? Where is it decoded, where encoded again?
+# Then: what does the state of a large tensor hold instead of each tensor? Where is it decoded, and where is it encoded
+# again?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is the state small, although each step computes in float32?</summary>
-# The float32 moments of one tensor at a time are there, and they are gone when the next tensor's turn comes.
+# The float32 moments exist for one tensor at a time, and are freed before the next tensor is updated.
 # </details>
 #
-# In bitsandbytes, `Adam8bit` and `AdamW8bit` run the same update, with decoupled decay. They differ in the default of
-# `weight_decay` only: 0 and 0.01.
+# In bitsandbytes, `Adam8bit` and `AdamW8bit` run the same update, with decoupled weight decay. They differ only in the
+# default of `weight_decay`: 0 and 0.01, respectively.
 
 # %% [markdown]
 # ## Why embeddings keep 32 bits
 #
-# A number had the gradient 0.0001 once, in one block with a number whose gradient was 1. Both moments are encoded, and
-# the next gradient is 0. Before you run the cell: what does the step divide by, if the second moment has become 0?
+# Suppose a number once had a gradient of 0.0001, in the same block as a number whose gradient was 1. Both moments are
+# encoded, and the next gradient is 0. Before you run the cell: what does the step divide by if the second moment has
+# become 0?
 
 # %%
 gradients = torch.tensor([1.0, 1e-4], device=device)
@@ -498,20 +509,20 @@ codes, _ = bitsandbytes.functional.quantize_blockwise(torch.eye(2), code=UNSIGNE
 print("code of a 0 in one block with a 1, bitsandbytes on a CPU:", int(codes[0, 1]))
 
 # %% [markdown]
-# With a second moment of 0, epsilon alone divides, while the first moment is still there: the step is far too long. So
-# `encode_blocks` never gives code 0 in a block that has a scale, and bitsandbytes 0.50.2 **on a CPU** gives code 7 at
-# least. Its **CUDA kernel takes the nearest code**, code 0.
+# With a second moment of 0, the step divides by epsilon alone, while the first moment is not 0: the step is far too
+# long. So `encode_blocks` never gives code 0 in a block whose scale is not 0, and bitsandbytes 0.50.2 **on a CPU**
+# gives at least code 7. Its **CUDA kernel takes the nearest code**, code 0.
 #
-# An embedding is where that happens: a frequent word's row and a rare word's row share a block. On the task below, the
-# course's tests replay CUDA's rule: with all state in codes, the loss ends 1.9 to 2.7 times as high as AdamW's. With
-# the embedding's state in 32 bits it ends at 1.00 times. So that is not only advice.
+# This happens in embeddings, where a frequent word's row and a rare word's share a block. On the task below, the
+# course's tests replay CUDA's rule: with all state in codes, the loss ends 1.9 to 2.7 times as high as AdamW's; with
+# the embedding's in 32 bits, 1.00 times. So on a GPU the override is necessary.
 
 # %% [markdown]
 # ## The trade-off
 #
-# Now all optimizers of this Part on one task: which of 32 topics does a text of eight words have? Most words are
-# rare, as in real text. Each optimizer takes 60 updates. Its learning rate is at
-# a minimum: half of it and twice as much both end at a higher loss.
+# Now compare all optimizers of this Part on one task: which of 32 topics does a text of eight words have? Most words
+# are rare, as in real text. Each optimizer takes 60 updates at its best learning rate: half that rate and twice that
+# rate both end at a higher loss.
 
 # %%
 from transformers.optimization import Adafactor
@@ -578,18 +589,19 @@ curves = {name: runs[name][0] for name in ("AdamW", "8-bit AdamW", "8-bit, embed
 draw_curves([15, 30, 45, 60], curves, title="8 bits and 32", x_label="updates", y_label="loss on other texts")
 
 # %% [markdown]
-# Both kinds of SGD end at the highest losses: one learning rate serves all weights, however small their gradients are.
-# The others end close together on a CPU; on a GPU "8-bit AdamW" without the override does not. In this model the
-# embedding is most of the parameters, so the override costs most of the saving; in DistilBERT it is a third.
+# Both kinds of SGD end at the highest losses, because one learning rate serves all weights, however small their
+# gradients are. The other optimizers end close together on a CPU; on a GPU, "8-bit AdamW" without the override does
+# not. Most parameters of this model are in the embedding, so the override costs most of the saving; in DistilBERT it
+# is a third.
 #
-# One task and 60 updates are no law. What holds in general is the bytes:
+# One task and 60 updates prove no rule. Only the bytes hold in general:
 #
 # | | bytes of state for each parameter |
 # |---|---|
 # | SGD | 0 |
 # | SGD with momentum | 4 |
 # | AdamW | 8 |
-# | 8-bit AdamW | 2, scales and small tensors |
+# | 8-bit AdamW | 2, plus scales and small tensors |
 # | Adafactor without momentum | nearly 0: rows and columns |
 
 # %% [markdown]
@@ -601,8 +613,9 @@ draw_curves([15, 30, 45, 60], curves, title="8 bits and 32", x_label="updates", 
 # | embeddings: codes, unless overridden | codes, unless overridden | **32 bits, always** |
 # | two decay groups by hand | by hand | `weight_decay=...` |
 #
-# So by default the three forms keep different states. Overrides are noted in one manager for the whole process, before
-# the first step. Before you run the cell: in which format is the state of **another** layer, of another optimizer?
+# By default, then, the three forms keep different states. Overrides are registered before the first step, with a single
+# manager for the whole process. Before you run the cell: in which format is the state of **another** layer, in another
+# optimizer?
 
 
 # %% tags=["given"]
@@ -623,8 +636,9 @@ manager.initialize()  # forgets all overrides
 print("another layer, after initialize():", format_of_state(other))
 
 # %% [markdown]
-# The manager also notes the **place** of a parameter in its optimizer. The first parameter of any later optimizer is
-# at the same place. So after a run with overrides, `manager.initialize()` comes before the next run.
+# The manager also records the **position** of a parameter in its optimizer, and the first parameter of any later
+# optimizer has the same position. After a run with overrides, you must therefore call `manager.initialize()` before the
+# next run.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -648,14 +662,14 @@ training = tokenize_pairs(make_sentence_pairs("train"), make_tokenizer())  # as 
 # **Exercise.** Train with 8-bit AdamW, once with Accelerate and once with the Trainer.
 #
 # *Contract (both).*
-# - 8-bit AdamW of bitsandbytes, constant `lr`. Parameters of two and more dimensions decay by `weight_decay`, all
-#   others do not.
-# - The state of embeddings is float32; that of every other tensor of 4,096 numbers and more is codes.
-# - One epoch in order; one update for each batch of `rows` rows, the short last one included.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns, call `accelerator.backward`. Trainer:
-#   add your arguments to `same_run` with `|`.
+# - Use 8-bit AdamW of bitsandbytes with constant `lr`. Parameters of two or more dimensions decay by `weight_decay`,
+#   all others do not.
+# - The state of embeddings is float32; that of every other tensor of 4,096 numbers or more is codes.
+# - Train one epoch in order, one update per batch of `rows` rows, the short last one included.
+# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns, call `accelerator.backward`.
+# - Trainer: add your arguments to `same_run` with `|`.
 #
-# Judged by gradients, options, formats and bytes of the state, and weights.
+# The checks compare gradients, options, formats and bytes of the state, and weights.
 
 
 # %% exercise="train_eight_bit_with_accelerate"
@@ -754,10 +768,10 @@ check_eight_bit_trainer(train_eight_bit_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the Trainer builds the two groups, the optimizer and the overrides from its arguments. Which three of them?
-# <br>
-# Then: for Accelerate you build them. Two lists of parameters, one override for each embedding, three objects to
-# prepare.
+# First: the Trainer builds the two groups, the optimizer and the overrides from its arguments. Which three arguments
+# are they?<br>
+# Then: with Accelerate you build them yourself: two lists of parameters, one override for each embedding, three objects
+# to prepare.
 # </details>
 
 # %% [markdown]
@@ -768,7 +782,7 @@ check_eight_bit_trainer(train_eight_bit_with_trainer)
 # | state | a quarter of AdamW's | the same |
 # | temporary buffers | float32 copies of one tensor at a time | none: one kernel decodes, updates, encodes |
 # | time of a step | measured below | 9.15 samples/s in the published run, 8.86 with an AdamW that was not fused |
-# | paged state, which moves to the CPU under pressure | bitsandbytes warns, and keeps it as it is | available |
+# | paged state, which moves to the CPU under memory pressure | bitsandbytes warns, and does not page it | available |
 
 # %%
 from grader import measure_step_time
@@ -792,9 +806,10 @@ def eight_bit_adamw():
 print(measure_step_time(fused_adamw, eight_bit_adamw, run_count=5, warm_up_count=1))
 
 # %% [markdown]
-# **At real scale.** BERT-large has 335 million parameters. The forecast runs on tensors without data, with CUDA's
-# operators emulated. Next to it is what `nvidia-smi` showed in the published run, less 1,343 MiB that CUDA itself
-# takes. "All the rest" is accumulation, gradient checkpointing and fp16. The cell takes 10 to 20 seconds.
+# **At real scale.** BERT-large has 335 million parameters. The forecast runs on tensors without data and emulates
+# CUDA's operators. It is printed next to the figure that `nvidia-smi` showed in the published run, less 1,343 MiB for
+# the CUDA context. "All the rest" is gradient accumulation, gradient checkpointing and fp16. The cell takes 10 to 20
+# seconds.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe, forecast_peak_memory
@@ -808,21 +823,21 @@ print(f"optimizer state in both: {forecast.optimizer_state_bytes / MIB:,.1f} MiB
 print("not forecast: allocator reserve and fragmentation")
 
 # %% [markdown]
-# The forecast has no reserve of the allocator, which `nvidia-smi` counts. With batch 4 the gap is 3,120 MiB; there
-# activations are most of the peak. With the rest they are few, and the gap is 158 MiB.
+# The forecast does not include the allocator's reserve, which `nvidia-smi` counts. With batch 4, where activations are
+# most of the peak, the gap is 3,120 MiB. With all the rest there are few activations, and the gap is 158 MiB.
 #
-# **Use 8-bit AdamW when** AdamW trains well and its state is what does not fit. **Do not when** activations are the
-# peak, or when most parameters are in small tensors or embeddings, which keep 32 bits. **Combine with** gradient
-# accumulation, checkpointing and mixed precision; compare the loss with AdamW's before a long run.
+# **Use 8-bit AdamW when** AdamW trains well and its state is what does not fit. **Do not when** activations dominate
+# the peak, or when most parameters are in small tensors or embeddings, whose state stays in 32 bits. **Combine with**
+# gradient accumulation, checkpointing and mixed precision; compare the loss with AdamW's before a long run.
 
 # %% [markdown] tags=["further"]
 # ## Further: a job
 #
-# A classifier of texts has to be trained, and memory is short. Parameters are there already. Gradients, optimizer
-# state, activations and buffers have to fit into 85 % of **their** bytes, all together. AdamW's state alone takes
-# 200 %.
+# A text classifier has to be trained with little memory. Its parameters are already allocated. Gradients, optimizer
+# state, activations and buffers must together fit into 85 % of the **parameters'** bytes. AdamW's state alone would
+# take 200 %.
 #
-# The loss counts too. All that you know from this Part may be used.
+# The loss is judged as well. You may use everything that you have learnt in this Part.
 
 # %% tags=["given"]
 from grader import check_lean_job, measure_peak_memory
@@ -831,14 +846,15 @@ from grader import check_lean_job, measure_peak_memory
 # **Exercise.** Train the model within its budget.
 #
 # *Contract.*
-# - `model(words, topics)` returns the loss of a batch. Go once through `batches`, in order: for each one forward of the
-#   model itself, one backward, one update.
-# - At no moment hold more than `budget_bytes` in addition to the parameters, and hold nothing when you return:
-#   gradients and hooks are gone.
-# - All parameters stay float32 all the time, and are trained. The embedding's state is not in codes: on a GPU they
-#   would end the run far from AdamW's loss.
+# - `model(words, topics)` returns the loss of a batch. Go through `batches` once, in order; for each, run one forward
+#   pass of the model itself, one backward pass and one update.
+# - Never hold more than `budget_bytes` in addition to the parameters. Hold nothing when you return: remove gradients
+#   and hooks.
+# - Keep all parameters in float32 throughout, and train all of them. Do not keep the embedding's state in codes: on a
+#   GPU the run would end far from AdamW's loss.
 #
-# Judged by the loss on other texts, at most 1.4 times that of AdamW with a learning rate of 4e-3, and by the peak.
+# The check measures the peak, and the loss on other texts: at most 1.4 times that of AdamW with a learning rate of
+# 4e-3.
 
 
 # %% exercise="train_within"
@@ -892,14 +908,15 @@ check_lean_job(train_within)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write down what is alive when a usual loop calls `step()`, each in multiples of the parameters.<br>
-# Then: two of these have to shrink. One of them does not have to be there all at once.
+# First: write down what is held in memory when an ordinary loop calls `step()`, each item in multiples of the
+# parameters.<br>
+# Then: two of these items have to shrink. One of them need not exist all at once.
 # </details>
 
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This is a published loop, with 8-bit Adam under Accelerate. `prepare` has returned `adam_bnb_optim`.
+# This published loop uses 8-bit Adam with Accelerate. Before it, `prepare` has returned `adam_bnb_optim`.
 #
 # ```python
 # for batch in train_dataloader:
@@ -910,21 +927,22 @@ check_lean_job(train_within)
 #     adam_bnb_optim.zero_grad()
 # ```
 #
-# Two groups were made for it, with `weight_decay=TrainingArguments("out").weight_decay` and `0.0`. Find two faults.
+# The optimizer has two parameter groups, with `weight_decay=TrainingArguments("out").weight_decay` and `0.0`. Find two
+# bugs.
 #
-# <details><summary>The two faults</summary>
-# The step is taken by another object's optimizer, and not by the prepared one. The default of
-# TrainingArguments.weight_decay is 0.0, so the two groups do not differ.
+# <details><summary>The two bugs</summary>
+# The loop steps the optimizer of another object, the Trainer, instead of the prepared one. And because the default of
+# TrainingArguments.weight_decay is 0.0, the two groups do not differ.
 # </details>
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>What does 8-bit Adam keep for a tensor of 100,000 numbers?</summary>
-# 200,000 codes of one byte, and 2 x 391 scales of four bytes. Both code books are shared.
+# 200,000 codes of one byte, and 2 x 391 scales of four bytes. Both code books are shared with other tensors.
 # </details>
 # <details><summary>Why does each block have its own scale?</summary>
-# An outlier makes the codes of its own block coarse, and of no other.
+# So that an outlier makes only the codes of its own block coarse.
 # </details>
 # <details><summary>Which optimizers of this Part keep less than four bytes for each parameter?</summary>
 # SGD, Adafactor without momentum, and 8-bit Adam.
