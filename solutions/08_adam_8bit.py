@@ -945,7 +945,7 @@ check_lean_job(train_within)
 # So that an outlier makes only the codes of its own block coarse.
 # </details>
 # <details><summary>Which optimizers of this Part keep less than four bytes for each parameter?</summary>
-# SGD, Adafactor without momentum, and 8-bit Adam.
+# SGD without momentum, Adafactor without momentum, and 8-bit Adam.
 # </details>
 #
 # **Takeaway: AdamW's state fits into a quarter of its bytes, because each block of codes has its own scale.**
