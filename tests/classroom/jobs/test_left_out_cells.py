@@ -27,9 +27,12 @@ from class_demonstrations import assembled, make_room, notebooks_of, run_both
 
 LESSONS = sorted(lesson_sources())
 WHOLE = {
-    "13_compilation",
-    "15_data_parallel",
-}  # answers ask Accelerate for a plugin; a cell writes a script for torchrun
+    "13_compilation",  # answers ask Accelerate for a plugin
+    "15_data_parallel",  # a cell writes a script for torchrun
+    "18_sharding",  # answers ask Accelerate for a plugin
+    "20_fp8_training",  # answers ask Accelerate for a recipe
+    "21_quantization_and_lora",  # given cells write a model to a folder
+}
 SAMPLED = "00_three_forms"  # its cells cost least; benchmarks/class_demonstrations.py compares all lessons
 DEMONSTRATION = "results = []\nshown = model.total\ndef show(x):\n    results.append(x)"
 GIVEN = "import torch\nfactor = 3\nmodel = make_model()\ndef use_model(x):\n    return model(x)"

@@ -263,7 +263,7 @@ def test_asserts_that_are_cut_out_of_a_cell_hold_for_the_stub_too() -> None:
     own.append("get_ipython().input_transformers_cleanup.append(cut)")
     scores, execution = graded(own, triple="def triple(number):\n    return 0")
     assert (scores["check_triple"].points, scores["check_triple"].verdict) == (0, "tampered")
-    assert scores[SIZES].verdict == "pass"
+    assert scores[SIZES].verdict == "tampered"  # what transforms cells could exchange a judged check as well
     assert "transformers of cells" in execution.notes[0]
 
 
