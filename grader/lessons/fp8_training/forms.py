@@ -83,6 +83,7 @@ def record_layers(model: nn.Module) -> Iterator[dict[str, Any]]:
     configs = [config for module in linears.values() if (config := getattr(module, "config", None)) is not None]
     record["emulated"] = [bool(getattr(config, "emulate", False)) for config in configs]
     record["has_fp8"] = torch.cuda.is_available() and torch.cuda.get_device_capability() >= (8, 9)
+    record["is_lowered"] = torch.cuda.is_available() and not record["has_fp8"]  # Accelerate makes fp16 of fp8 there
 
 
 def run_form(train: Callable[..., Any], case: Fp8FormCase) -> tuple[dict[str, Any], dict[str, Any]]:

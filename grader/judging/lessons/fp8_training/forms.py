@@ -53,8 +53,9 @@ class Run:
 
     @property
     def precisions(self) -> set[str]:
-        """The precisions of the Accelerators that ran a backward."""
-        return {accelerator["precision"] for accelerator in self.record["precision"]["accelerators"]}
+        """The precisions of the Accelerators that ran a backward; "fp8" where the device had it lowered to fp16."""
+        found = {accelerator["precision"] for accelerator in self.record["precision"]["accelerators"]}
+        return {"fp8" if one == "fp16" and self.record["is_lowered"] else one for one in found}
 
 
 def judge_fp8_accelerate(observation: Observation, seed: int) -> Verdict:
