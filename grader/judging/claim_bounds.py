@@ -119,6 +119,13 @@ def _lean_job(seed: int) -> list[int]:
     return [max(parameter.nbytes for parameter in job_peak_case(seed).make_model().parameters())]
 
 
+def _lean_step(seed: int) -> list[int]:
+    """The gradient of the largest parameter, which a backward makes before it adds it to another."""
+    from grader.lessons.compilation.lean_step import make_lean_case
+
+    return [max(parameter.nbytes for parameter in make_lean_case(seed).make_model().parameters())]
+
+
 def _tiled_memory(seed: int) -> list[int]:
     """The output; the gradients of an earlier call may have been held already."""
     from grader.lessons.attention.tiled import memory_case
@@ -148,6 +155,7 @@ BOUNDS: dict[str, Callable[[int], list[int]]] = {
     "check_checkpointing_trainer": _checkpointing_form,
     "check_chunked_peak": _chunked_peak,
     "check_lean_job": _lean_job,
+    "check_lean_step": _lean_step,
     "check_repaired_trainer": _accumulation_form,
     "check_tiled_memory": _tiled_memory,
     "check_token_peak": _token_peak,

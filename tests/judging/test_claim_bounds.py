@@ -33,6 +33,7 @@ LEANEST = {
     "check_checkpointing_trainer": (7.42,),
     "check_chunked_peak": (4.07,),
     "check_lean_job": (2.28,),
+    "check_lean_step": (2.9,),
     "check_repaired_trainer": (3.11,),
     "check_tiled_memory": (0.304,),
     "check_token_peak": (1.78,),
