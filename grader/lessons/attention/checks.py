@@ -14,7 +14,14 @@ from grader.lessons.attention.forms import LEARNING_RATE, count_fused_attention,
 from grader.lessons.attention.impostors import FAULTS, impostor_cases
 from grader.lessons.attention.merging import merge_cases, run_merges
 from grader.lessons.attention.saved import saved_cases
-from grader.lessons.attention.tiled import memory_case, refuse_fused_attention, require_output, run_tiled, tiled_cases
+from grader.lessons.attention.tiled import (
+    digest_of,
+    memory_case,
+    refuse_fused_attention,
+    require_output,
+    run_tiled,
+    tiled_cases,
+)
 from grader.meters.saved_tensors import measure_saved_tensors
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
@@ -74,6 +81,7 @@ def check_tiled_memory(tiled_attention: Callable[..., Any], seed: int) -> Observ
     case = memory_case(seed)
     inputs = [tensor.detach().to(lesson_device()).requires_grad_() for tensor in case.draw()]
     graphs: list[Any] = []
+    totals: list[Tensor] = []
 
     def forward() -> Tensor:
         output = require_output(tiled_attention(*inputs, case.is_causal, case.tile), inputs[0])
@@ -83,9 +91,10 @@ def check_tiled_memory(tiled_attention: Callable[..., Any], seed: int) -> Observ
     def step() -> None:
         for tensor in inputs:
             tensor.grad = None
-        output = forward()
+        total = forward().sum()
         graphs.clear()
-        torch.autograd.backward(output.sum())
+        torch.autograd.backward(total)
+        totals[:] = [total.detach()]
 
     with refuse_fused_attention():
         saved_bytes = measure_saved_tensors(forward).total_bytes
@@ -98,7 +107,8 @@ def check_tiled_memory(tiled_attention: Callable[..., Any], seed: int) -> Observ
             look_at = "You keep tensors that outlive backward. Look for globals and attributes."
             fail("memory_kept", "no tensor kept after the call", str(error), look_at)
     facts = {"saved_bytes": saved_bytes, "has_own_function": has_own_function}
-    return Observation(facts | {"claims": [claim_of(peak, lesson_device())]})
+    tensors = {"digest": digest_of(totals[0], inputs).cpu()}
+    return Observation(facts | {"claims": [claim_of(peak, lesson_device())]}, tensors)
 
 
 @make_check("attention_with_accelerate", FORM_PARAMETERS)

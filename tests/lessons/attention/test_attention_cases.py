@@ -1,8 +1,11 @@
+from contextlib import nullcontext
+
 import pytest
 import torch
 import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from grader import measure_saved_tensors
+from grader import CheckFailed, check_tiled_gradients, check_tiled_memory, measure_saved_tensors
 from grader.judging.lessons.attention.merging import merge_tile
 from grader.judging.lessons.attention.saved import saved_bytes
 from grader.judging.lessons.attention.tiled import attend
@@ -92,3 +95,24 @@ def test_caches_have_local_layers_and_a_short_sequence(seed):
     cases = cache_cases(seed)
     assert all(case.layers % case.global_every == 0 and case.heads % case.key_heads == 0 for case in cases)
     assert cases[1].time > cases[1].window > cases[2].window - 300 and cases[2].time < cases[2].window
+
+
+@pytest.mark.parametrize("backend", [None, SDPBackend.MATH])
+def test_the_fused_operator_is_refused_wherever_it_is_called_from(backend):
+    def tiled_attention(query, key, value, is_causal, tile):
+        chosen = nullcontext() if backend is None else sdpa_kernel(backend)
+        with torch._C.DisableTorchFunction(), chosen:
+            return F.scaled_dot_product_attention(query, key, value, is_causal=is_causal)
+
+    with pytest.raises(CheckFailed) as failed:
+        check_tiled_gradients(tiled_attention)
+    assert failed.value.code == "library_attention_used"
+
+
+def test_bytes_of_another_computation_do_not_count():
+    def tiled_attention(query, key, value, is_causal, tile):
+        return query * key + value
+
+    with pytest.raises(CheckFailed) as failed:
+        check_tiled_memory(tiled_attention)
+    assert failed.value.code == "budget_of_another_attention"

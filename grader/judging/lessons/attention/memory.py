@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 import torch
+from torch import Tensor
 
 from grader.judging.budget import claimed_peak_bytes, judge_budget
-from grader.lessons.attention.tiled import FLOAT32_BYTES, MemoryCase, memory_case
+from grader.judging.equivalence import compare
+from grader.judging.kept import keep_cases
+from grader.lessons.attention.tiled import FLOAT32_BYTES, MemoryCase, digest_of, memory_case
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
 from grader.observation import Observation
@@ -16,12 +19,19 @@ from grader.verdict import Verdict
 
 # Query, key, value, output and logsumexp; two statistics in place of the logsumexp are 3 % more.
 SAVED_SLACK = 1.05
+DIGEST_TOLERANCE = 1e-3  # float32, in whatever order the tiles are summed
 SHARE = 0.07  # a tile at a time has 5 %, a strip of all keys 9 % at the very least
 
 
 def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
-    """Judge the saved bytes, then the peak."""
+    """Judge that the measured call computed attention, then the saved bytes, then the peak."""
     case = memory_case(seed)
+    error = compare(observation.tensors["digest"], true_digest(case)).relative_error
+    if not error <= DIGEST_TOLERANCE:  # NaN is refused, too
+        expected = f"attention of {case.time:,} positions, as in the check above"
+        measured = f"sums of its output and its gradients that differ by {error:.2g} of their length"
+        look_at = "You compute something else on a long sequence, so its bytes do not count. Mend the values first."
+        return Verdict("budget_of_another_attention", expected, measured, look_at)
     wanted = 4 * case.input_bytes + FLOAT32_BYTES * case.heads * case.time
     saved_bytes = observation.facts["saved_bytes"]
     if saved_bytes > SAVED_SLACK * wanted:
@@ -34,6 +44,20 @@ def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
     baseline = eager_peak(case, "cpu" if claim["device"] == "cpu" else "cuda")
     code, look_at = _explain_peak(case, peak_bytes)
     return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+
+
+@keep_cases
+def true_digest(case: MemoryCase) -> Tensor:
+    """Return the digest of eager attention, in float64."""
+    inputs = [tensor.detach().double().requires_grad_() for tensor in case.draw()]
+    query, key, value = inputs
+    with torch.enable_grad():
+        scores = query @ key.mT * case.head_dim**-0.5
+        if case.is_causal:
+            scores = scores.masked_fill(torch.ones(case.time, case.time, dtype=torch.bool).triu(1), -torch.inf)
+        total = (scores.softmax(dim=-1) @ value).sum()
+    torch.autograd.backward(total)
+    return digest_of(total.detach(), inputs)
 
 
 def _explain_saved(case: MemoryCase, excess: float, has_own_function: bool) -> tuple[str, str]:
