@@ -118,9 +118,10 @@ def graded(
 
 
 def late(check: str, own: str) -> str:
-    """Return a cell by which an own cell runs when its check begins: after the identities were asked for."""
+    """Return a cell by which an own cell runs once, when its check begins: after the identities were asked for."""
     return f"""\
 def as_it_begins(info):
     if {check + "("!r} in info.raw_cell and "probe" not in info.raw_cell:
+        get_ipython().events.unregister("pre_run_cell", as_it_begins)
         exec({own!r}, get_ipython().user_ns)
 get_ipython().events.register("pre_run_cell", as_it_begins)"""
