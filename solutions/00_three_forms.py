@@ -820,7 +820,7 @@ check_repaired_loop(train_repaired)
 #
 # **Takeaway: a default is a decision; what is not set is still chosen.**
 #
-# To see your points so far, run `grader.scorecard()` after `import grader`. Next: lesson 01, where memory goes.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 01, where memory goes.
 
 # %% [markdown]
 # **Sources**

@@ -870,7 +870,7 @@ print(f"not forecast, if gradients are kept        {row.less_context_mib - kept_
 #
 # **Takeaway: memory is a question of when, not only of how much.**
 #
-# To see your points so far, run `grader.scorecard()` after `import grader`. Next: lesson 02, gradient accumulation.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 02, gradient accumulation.
 
 # %% [markdown]
 # **Sources**

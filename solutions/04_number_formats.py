@@ -795,7 +795,7 @@ check_stochastic_rounding(round_stochastically)
 #
 # **Takeaway: exponent bits buy range, mantissa bits buy digits, and a sum needs more digits than its terms.**
 #
-# To see your points so far, run `grader.scorecard()` after `import grader`. Next: lesson 05, mixed precision.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 05, mixed precision.
 
 # %% [markdown]
 # **Sources**

@@ -1047,7 +1047,7 @@ print(f"PyTorch's AdaGrad before its first step: {optimizer_state_bytes(fresh)} 
 #
 # **Takeaway: AdamW pays for steps of equal length with a state of twice the model's size.**
 #
-# To see your points so far, run `grader.scorecard()` after `import grader`. Next: lesson 07, Adafactor.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 07, Adafactor.
 
 # %% [markdown]
 # **Sources**
