@@ -227,8 +227,8 @@ def write_back(flat, parameters):
 # **Exercise.** Complete a step with sharded state.
 #
 # *Contract.*
-# - Every rank calls `make_sharded_step` with an equal model and then, after each backward pass on its own rows, the
-#   function `step()` that you return.
+# - Every rank calls `make_sharded_step` with an equal model, and your `step()` after each backward pass on its own
+#   rows.
 # - `step` averages the gradients over the ranks, updates this rank's share with `torch.optim.AdamW` (`learning_rate`,
 #   `eps=epsilon`), and leaves the new weights in `model` on every rank.
 # - A rank's AdamW holds the state of one share: two numbers per weight, rounded up by at most one weight per tensor.
