@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 0. Three forms of one training run
 #
-# You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out why the three runs end with
-# different weights.
+# You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out why the three runs end
+# with different weights.
 #
 # 50 min (estimated) · CPU is enough · the first lesson
 #
 # Run the cells from the top. Where a cell says `YOUR CODE HERE`, write your answer, run the cell, then run the check
 # below it. Run All stops at the first check of an unsolved exercise; that is expected. A restarted kernel has lost
-# every name, which shows as a `NameError`: run all cells above the one where you want to continue, with the menu *Run*,
-# or in Colab with *Runtime, Run before*.
+# every name, which shows as a `NameError`: run all cells above the one where you want to continue, with the menu
+# *Run*, or in Colab with *Runtime, Run before*.
 
 # %% [markdown]
 # **Rules for every exercise of the course.** Later lessons do not repeat them.
@@ -157,8 +157,8 @@ print(f"parameters: {sum(parameter.numel() for parameter in make_pair_classifier
 # %% [markdown]
 # ## Complete: the loop
 #
-# Here is a worked example that trains a single number. The loss is `(3w - 6)²`. At `w = 1` its slope is `2 * 3 * (3 -
-# 6) = -18`, so one update with a learning rate of 0.1 moves `w` to `1 + 1.8 = 2.8`.
+# Here is a worked example that trains a single number. The loss is `(3w - 6)²`. At `w = 1` its slope is
+# `2 * 3 * (3 - 6) = -18`, so one update with a learning rate of 0.1 moves `w` to `1 + 1.8 = 2.8`.
 
 # %%
 weight = torch.tensor(1.0, requires_grad=True)
@@ -327,17 +327,18 @@ run_trainer(one_update_shuffled, rows=64, **as_the_loop | {"train_sampling_strat
 print(f"one update, random sampling: distance {measure_weight_distance(one_update_shuffled, one_update, start):.0e}")
 
 # %% [markdown]
-# **Modify.** The last line above compares two runs of a single update on all 64 rows: their order changes nothing but a
-# rounding error. In that run, replace `{"train_sampling_strategy": "random"}` by `{"lr_scheduler_type": "linear"}`,
-# then by `{"max_grad_norm": 1.0}`. Before you run it: which of the two gives a distance of 0?
+# **Modify.** The last line above compares two runs of a single update on all 64 rows, where the order of the rows
+# leaves only a rounding error. In that run, replace `{"train_sampling_strategy": "random"}` by
+# `{"lr_scheduler_type": "linear"}`, then by `{"max_grad_norm": 1.0}`. Before you run it: which of the two gives a
+# distance of 0?
 #
 # <details><summary>Answer</summary>
 # The schedule, because update 0 of 1 uses the full rate. Clipping does not depend on the number of updates.
 # </details>
 
 # %% [markdown]
-# **A fifth default** is hidden behind AdamW: `torch.optim.AdamW` has a weight decay of 0.01, the Trainer one of 0.0. In
-# addition, the Trainer's AdamW is *fused*: one kernel computes all steps of an update. Which of the two changes the
+# **A fifth default** is hidden behind AdamW: `torch.optim.AdamW` has a weight decay of 0.01, the Trainer one of 0.0.
+# In addition, the Trainer's AdamW is *fused*: one kernel computes all steps of an update. Which of the two changes the
 # computation? The next cell shows how far each ends from an AdamW that is not fused and has no weight decay.
 
 # %%
@@ -603,8 +604,8 @@ for epoch, entry in enumerate((entry for entry in trainer.state.log_history if "
 # | logs, checkpoints, evaluation | you | you | arguments |
 
 # %% [markdown]
-# And what does it cost in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer than
-# your loop, and by which factor?
+# And what does it cost in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer
+# than your loop, and by which factor?
 
 # %%
 from grader import measure_step_time
@@ -624,12 +625,12 @@ if raw_losses:
     print(measure_step_time(raw_form, trainer_form, run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# The Trainer takes extra time for its set-up, once per run, and for callbacks and bookkeeping at each update. On such a
-# small model this overhead is visible. An update of a large model takes seconds, so the overhead is negligible.
+# The Trainer takes extra time for its set-up, once per run, and for callbacks and bookkeeping at each update. On such
+# a small model this overhead is visible. An update of a large model takes seconds, so the overhead is negligible.
 
 # %% [markdown]
-# - **Raw PyTorch.** *Use it when* you change or debug the loop itself. *Do not when* you would have to rewrite the code
-#   for several devices. *Combine with* the meters of lesson 01.
+# - **Raw PyTorch.** *Use it when* you change or debug the loop itself. *Do not when* you would have to rewrite the
+#   code for several devices. *Combine with* the meters of lesson 01.
 # - **Accelerate.** *Use it when* you want your own loop on several devices or in 16 bits. *Do not when* you will only
 #   ever use one device. *Combine with* your own schedule and logging.
 # - **Trainer.** *Use it when* the task is standard and you want logs, checkpoints and evaluation. *Do not when* the
@@ -653,8 +654,8 @@ if raw_losses:
 # %% [markdown] tags=["further"]
 # ## Further: the instrument itself
 #
-# `measure_weight_distance` reports how far apart two runs end. Would any other comparison do as well? First look at how
-# far the weights move.
+# `measure_weight_distance` reports how far apart two runs end. Would any other comparison do as well? First look at
+# how far the weights move.
 
 # %% tags=["given"]
 from grader import check_relative_distance
@@ -680,8 +681,8 @@ print(f"torch.allclose says that it did not train: {torch.allclose(after_default
 # **Exercise.** Write the distance yourself.
 #
 # *Contract.*
-# - Count all parameters, frozen ones included. Put the differences between `model` and `reference` into one long vector
-#   and take its norm.
+# - Count all parameters, frozen ones included. Put the differences between `model` and `reference` into one long
+#   vector and take its norm.
 # - Divide it by the same norm between `reference` and `start`. Return a number.
 # - If the reference has not moved at all, raise a `ValueError` with a message that explains why.
 #
@@ -800,8 +801,8 @@ check_repaired_loop(train_repaired)
 # Then: which line of your own loop, before the first batch, has no counterpart here?
 # </details>
 # <details><summary>What the published loop does</summary>
-# Without a mask, every sentence attends to padding. Without token types, both sentences are marked as the first one. In
-# eval mode, dropout is off during the whole training.
+# Without a mask, every sentence attends to padding. Without token types, both sentences are marked as the first one.
+# In eval mode, dropout is off during the whole training.
 # </details>
 
 # %% [markdown]

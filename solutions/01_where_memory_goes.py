@@ -667,8 +667,8 @@ del view
 #
 # *Contract.*
 # - Call `step` once. A storage counts once, with all its bytes, from the operator that allocates it until it is freed.
-# - Storages that existed before the call do not count, and may be freed during it. A storage that goes into an operator
-#   existed before that operator.
+# - Storages that existed before the call do not count, and may be freed during it. A storage that goes into an
+#   operator existed before that operator.
 # - An operator may return no tensor, or several.
 # - The key of a storage is `storage._cdata`: no two storages share one at the same time, but it may be used again
 #   after a storage is freed.

@@ -165,8 +165,8 @@ if table:
 # keeps whole: 4 and 2 bytes per parameter. More ranks do not lower it. Only stage 3 keeps falling with 1 / N.
 #
 # Up to stage 2, an update of one micro-batch sends 2 passes, no more than data parallel training does. Stage 3 sends
-# 3, half as much again. The paper says 2, 2 and 3 times the parameters, because it leaves out the factor `(N - 1) /
-# N`.
+# 3, half as much again. The paper says 2, 2 and 3 times the parameters, because it leaves out the factor
+# `(N - 1) / N`.
 #
 # In words: *sharding states is free; sharding gradients costs passes if you accumulate; sharding weights costs a pass
 # in any case.*

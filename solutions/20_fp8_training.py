@@ -303,8 +303,8 @@ def to_fp8(values: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torc
 # **Exercise.** Write both directions, and the call. Lesson 03 explains `torch.autograd.Function`.
 #
 # *Contract.*
-# - `inputs` is [..., features] in float32 or bf16; `weight` is [outputs, features] in float32. Return `inputs @
-#   weight.T`, in the format of `inputs`, without a bias.
+# - `inputs` is [..., features] in float32 or bf16; `weight` is [outputs, features] in float32. Return
+#   `inputs @ weight.T`, in the format of `inputs`, without a bias.
 # - Cast both operands of all three products to fp8 with `to_fp8`: gradients to e5m2, all others to e4m3. Multiply as
 #   float32, as above; no scale remains.
 # - For the backward pass, autograd keeps at most **one byte per number** of input and weight; the weight itself does
@@ -520,9 +520,9 @@ for name, size in sizes.items():
 # that returns whether a linear layer is converted. Without a filter, Accelerate converts all linear layers except the
 # model's first and last; **with one, that rule is up to you**.
 #
-# The **Trainer** has no argument for fp8. It takes Accelerate's setting from `accelerate launch --mixed_precision
-# fp8`, or from the variable `ACCELERATE_MIXED_PRECISION`, which that command sets. Neither way accepts a filter or
-# `emulate`.
+# The **Trainer** has no argument for fp8. It takes Accelerate's setting from
+# `accelerate launch --mixed_precision fp8`, or from the variable `ACCELERATE_MIXED_PRECISION`, which that command
+# sets. Neither way accepts a filter or `emulate`.
 
 # %% tags=["given"]
 from grader import check_fp8_accelerate, make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs

@@ -143,9 +143,9 @@ for name, per_parameter in {"AdamW, all in float32": 16, "16-bit base": 2, "4.12
 # **Investigate.** A block of 64 weights needs 32 bits for its scale, half a bit per weight. With double quantization
 # that is 8 / 64 + 32 / (64 x 256) = 0.127 bits. For 65 billion parameters the paper counts 3 GB saved.
 #
-# The correction is small compared with the layer because it is thin: `r (inputs + outputs)` instead of `inputs x
-# outputs`. All that training adds is proportional to it. What remains is the base, and the activations, which no
-# adapter makes smaller.
+# The correction is small compared with the layer because it is thin: `r (inputs + outputs)` instead of
+# `inputs x outputs`. All that training adds is proportional to it. What remains is the base, and the activations,
+# which no adapter makes smaller.
 
 # %% [markdown]
 # ## Which 16 values?
@@ -757,7 +757,8 @@ check_fake_quantization(fake_quantize)
 
 # %% [markdown]
 # **Sources**
-# - [Dettmers, Pagnoni, Holtzman and Zettlemoyer, QLoRA][qlora] (2023): NF4, double quantization, 65 billion parameters.
+# - [Dettmers, Pagnoni, Holtzman and Zettlemoyer, QLoRA][qlora] (2023): NF4, double quantization, 65 billion
+#   parameters.
 # - [Hu and others, LoRA][lora] (2021): the start, alpha / r, merging.
 # - [Zhao and others, GaLore][galore] (2024) and [Zhu and others, APOLLO][apollo] (2024): low-rank states.
 # - [Bengio, Léonard and Courville][ste] (2013): the straight-through estimator. [Jacob and others][jacob] (2017): fake
