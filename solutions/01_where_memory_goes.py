@@ -130,8 +130,8 @@ check_step_peak(predict_step_peak)
 # </details>
 
 # %% [markdown]
-# **Run.** Now measure it. `measure_peak_memory` runs the step twice. It watches every operator, every storage that the
-# operator allocates, and the moment at which the storage is freed, and it reports the second call.
+# **Run.** Now measure it. `measure_peak_memory` runs the step twice. It watches every operator, and the moments at
+# which each storage is allocated and freed, and it reports the second call.
 
 # %%
 peaks = {f"{batch} rows": measure_peak_memory(**make_step(16, 256, 1024, batch)) for batch in (512, 32)}
@@ -239,7 +239,7 @@ print(f"{format_bytes(cache_bytes * 4096)} for 4,096 tokens, {format_bytes(cache
 # | what does not fit | cure | lessons |
 # |---|---|---|
 # | the batch, although one row would | smaller micro-batches | 02 |
-# | a single row | save fewer activations, or use smaller numbers | 03, 05, 12 |
+# | a single row | save fewer activations, or use fewer bytes per number | 03, 05, 12 |
 # | the parameters with gradients and state | smaller state or weights, several devices | 06 to 08, 17 to 20 |
 #
 # <details><summary>Explain in one sentence: your peak is in the update. What does a smaller batch save?</summary>
@@ -332,8 +332,8 @@ check_layer_activations(layer_activations)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write every line of `forward` on paper, and next to it what its operations keep, with the shape.<br>
-# Then: cross out what you have listed twice. Three projections read the same tensor, and softmax keeps a tensor that
-# the product after it keeps, too. Which tensors depend on the square of the time?
+# Then: cross out what you have listed twice. Three projections keep the same tensor, and so do softmax and the product
+# after it. Which tensors depend on the square of the time?
 # </details>
 
 # %% [markdown]

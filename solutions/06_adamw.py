@@ -243,8 +243,8 @@ draw_bars(peaks, title="Peak of one update, 16 blocks, 512 rows")
 
 # %% [markdown]
 # Each moment takes as much memory as the parameters, 32.1 MiB, and is held during the whole step, whatever the batch
-# size. This answers the question at the start: from the first step on, AdamW holds twice the size of the model in
-# addition. The first forward pass therefore still fits, but the second one does not.
+# size. This answers the question at the start: after its first step, AdamW holds a state of twice the model's size.
+# The first forward pass therefore still fits, but the second one does not.
 #
 # <details><summary>Explain in one sentence: why does a smaller batch not help against optimizer state?</summary>
 # The state has the size of the parameters, which does not depend on the rows of the batch.
@@ -399,11 +399,11 @@ draw_curves(decays, errors, title="Error after 300 updates", x_label="weight_dec
 # The training error rises with the decay. The error on other rows falls at first, and rises again where the decay is
 # too large.
 #
-# In SGD it does not matter whether you subtract `lr * decay * w` from the weight or add `decay * w` to the gradient.
-# In Adam it does, because what is added to the gradient passes through both moments and is divided by the root of the
-# second. Consider two weights of 1.0. The gradient of the first alternates between 10 and -10, that of the second
-# between 0.1 and -0.1, so their steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each. Before
-# you run the cell: which of them does Adam let decay less?
+# In plain SGD it does not matter whether you subtract `lr * decay * w` from the weight or add `decay * w` to the
+# gradient. In Adam it does, because what is added to the gradient passes through both moments and is divided by the
+# root of the second. Consider two weights of 1.0. The gradient of the first alternates between 10 and -10, that of the
+# second between 0.1 and -0.1, so their steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each.
+# Before you run the cell: which of them does Adam let decay less?
 
 # %%
 for optimizer_class in (torch.optim.Adam, torch.optim.AdamW):
@@ -896,7 +896,7 @@ check_adam_backward_peak(step_in_backward)
 # - Return two plain numbers, elements and bytes; both are 0 without state. Only tensors count.
 # - Each **storage** counts once, with all its bytes, also where several tensors are views of it. Its elements are its
 #   bytes divided by the `element_size()` of its tensors, which share one format.
-# - Copy, move and change nothing. Entries of the state may be empty.
+# - Copy, move and change nothing. An entry of the state may be None.
 # - Write it yourself, without the meters of `grader`.
 #
 # The check uses AdamW with two groups, SGD, an optimizer before its first step, and one that packs and shares its
