@@ -80,8 +80,8 @@ for name, reached in totals.items():
 # - With `E = 0` there is no 1 in front of the fraction. These are the **subnormal** numbers, and 0 is one of them.
 #   Their power of two is that of `E = 1`.
 #
-# The following table lists all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is `2**1
-# - 1`, which is 1.
+# The following table lists all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is
+# `2**1 - 1`, which is 1.
 #
 # | E | mantissa 0 | mantissa 1 |
 # |---|---|---|
@@ -395,8 +395,7 @@ check_rounded_values(round_to_format)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: gradients below 2**-25 become 0 in fp16. Is that a lack of precision or of
-# range?</summary>
-# Of range: bf16 has less precision, and yet it keeps them.
+# range?</summary> Of range: bf16 has less precision, and yet it keeps them.
 # </details>
 #
 # **Modify.** In the last line above the check, change 5 and 10 to the numbers of bits of bf16. Before you run it:

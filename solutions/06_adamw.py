@@ -965,8 +965,8 @@ for dtype in (torch.float32, torch.bfloat16):
     print(f"second moment in {dtype}: {optimizer.state[weight]['exp_avg_sq'].item():.4f}")
 
 # %% [markdown]
-# With 0.999, one bad batch still shortens the steps to less than half 1,000 steps later; with 0.95 they recover within
-# 200. GPT-3 was trained with 0.95. The choice matters where gradients have spikes or change in size quickly.
+# With 0.999, one bad batch still shortens the steps to less than half 1,000 steps later; with 0.95 the steps recover
+# within 200. GPT-3 was trained with 0.95. The choice matters where gradients have spikes or change in size quickly.
 #
 # A 16-bit parameter has a 16-bit state. In bfloat16, 0.999 times a number rounds back to that number, so the second
 # moment **stalls**: it never forgets. This is one reason for 32-bit master weights.
