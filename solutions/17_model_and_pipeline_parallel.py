@@ -376,10 +376,10 @@ def compare_attention(rank, world_size):
 print(run_ranks(compare_attention, 2))
 
 # %% [markdown]
-# **Sequence parallel.** Between the two cuts, each rank repeats the same norm, dropout and residual on *all*
+# **Sequence parallel.** Between two cut blocks, each rank repeats the same norm, dropout and residual on *all*
 # positions, and keeps their activations. Sequence parallel replaces the all-reduce by its two halves (lesson 14): a
-# reduce-scatter leaves each rank a share of the positions, and an all-gather precedes the next cut. The bytes sent
-# stay the same, but the activations between the cuts shrink to 1 / N.
+# reduce-scatter leaves each rank a share of the positions, and an all-gather precedes the next block. The bytes sent
+# stay the same, but the activations between the blocks shrink to 1 / N.
 #
 # A transformer layer has two such blocks, attention and MLP. A step therefore makes **four all-reduces for each layer
 # and micro-batch**, and no rank can compute while it waits for one.

@@ -305,8 +305,8 @@ def to_fp8(values: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torc
 # *Contract.*
 # - `inputs` is [..., features] in float32 or bf16; `weight` is [outputs, features] in float32. Return
 #   `inputs @ weight.T`, in the format of `inputs`, without a bias.
-# - Cast both operands of all three products to fp8 with `to_fp8`: gradients to e5m2, all others to e4m3. Multiply as
-#   float32, as above; no scale remains.
+# - Cast both operands of all three products to fp8 with `to_fp8`: input and weight to e4m3, the gradient of the output
+#   to e5m2. Multiply as float32, as above; no scale remains.
 # - For the backward pass, autograd keeps at most **one byte per number** of input and weight; the weight itself does
 #   not count. Keep nothing elsewhere.
 
