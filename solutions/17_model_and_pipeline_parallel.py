@@ -205,9 +205,9 @@ check_pipeline_predictions(predict_pipeline)
 # small bubble, affordable. (Some papers divide the bubble by the busy time: (p - 1) / m.)
 
 # %% [markdown]
-# **Modify.** An output layer of half a stage's work leaves all other stages idle for a third of the time, because the
-# slowest stage sets the pace. Frameworks therefore give the last stage fewer layers. Before you unfold: with p = 8 and
-# m = 8, which lowers the bubble more, m = 16, or p = 4 stages of twice the size?
+# **Modify.** An output layer of half a stage's work leaves all other stages idle for at least a third of the time,
+# because the slowest stage sets the pace. Frameworks therefore give the last stage fewer layers. Before you unfold:
+# with p = 8 and m = 8, which lowers the bubble more, m = 16, or p = 4 stages of twice the size?
 #
 # <details><summary>Answer</summary>
 # The bubble is 46.7 % at first. m = 16 lowers it to 30.4 %, and p = 4 to 27.3 %. Fewer stages win, if they fit.
