@@ -171,8 +171,8 @@ draw_curves(
 # In the next cell, `a` holds a few rows that are a million times smaller than others, as gradients of confident tokens
 # are. With one scale for the whole tensor, these rows are lost.
 #
-# Scales are rounded down to a power of two here, because multiplying by one changes only the exponent and rounds
-# nothing.
+# Scales are rounded down to a power of two here, because multiplying by a power of two changes only the exponent and
+# rounds nothing.
 
 
 # %% tags=["given"]
@@ -378,8 +378,8 @@ check_fp8_saved(fp8_linear)
 # </details>
 
 # %% [markdown]
-# **Does it train?** The next cells train a small network, with its middle layers in fp8 or in bf16, over five seeds.
-# The spread between seeds shows which differences matter.
+# **Does it train?** The next cells train a small network in float32, in bf16, and in bf16 with its middle layers in
+# fp8, over five seeds. The spread between seeds shows which differences matter.
 
 
 # %%
@@ -465,7 +465,7 @@ def report_saved():
 look(report_saved)
 
 # %% [markdown]
-# torchao keeps the input unchanged and casts it again in the backward pass: it is made for speed. Your layer keeps
+# torchao keeps the input unchanged and casts it again in the backward pass: it aims at speed alone. Your layer keeps
 # half of the input's bytes, and a copy of the weight. Whether that saves memory depends on the rest of the model:
 # GELU, norms and attention keep 16-bit tensors whatever the layer does.
 
