@@ -1,31 +1,31 @@
 # %% [markdown]
 # # 0. Three forms of one training run
 #
-# You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out what makes the three end
-# in different weights.
+# You train one model in raw PyTorch, with Accelerate and with the Trainer, and you find out why the three runs end
+# with different weights.
 #
 # 50 min (estimated) · CPU is enough · the first lesson
 #
 # Run the cells from the top. Where a cell says `YOUR CODE HERE`, write your answer, run the cell, then run the check
-# below it. Run All stops at the first check of an unsolved exercise; that is expected. A kernel that was restarted has
-# forgotten every name (`NameError`): run all cells above the one where you go on, by the menu *Run*, in Colab by
-# *Runtime, Run before*.
+# below it. Run All stops at the first check of an unsolved exercise; that is expected. A restarted kernel has lost
+# every name, which shows as a `NameError`: run all cells above the one where you want to continue, with the menu
+# *Run*, or in Colab with *Runtime, Run before*.
 
 # %% [markdown]
-# **Rules for every exercise of the course.** They are not repeated later.
+# **Rules for every exercise of the course.** Later lessons do not repeat them.
 #
 # - A check calls your function several times, also on sizes, shapes and settings that the notebook does not show.
-# - A check shows three lines when it fails: what it expected, what it measured, and what you probably did.
-# - Call `model(...)`, not `model.forward(...)`, and `loss.backward()` before `optimizer.step()`, which gets no closure.
-#   Checks, Accelerate and distributed training listen with hooks, and the other calls skip these.
-# - Where the task is "by hand", the library call that does the task raises an error during the check.
-# - The section Further is free: its points are not part of the mark.
+# - A failed check prints three lines: what it expected, what it measured, and what you probably did.
+# - Call `model(...)`, not `model.forward(...)`. Call `loss.backward()` before `optimizer.step()`, and pass no closure
+#   to `step`. Checks, Accelerate and distributed training rely on hooks, which other calls skip.
+# - Where the task says "by hand", the library call that does the task raises an error during the check.
+# - The section Further is optional: its points are not part of the mark.
 
 # %% [markdown]
 # **You will be able to**
 # - predict which defaults of the Trainer change the result of a run;
-# - write the loop that every form contains;
-# - make Accelerate and the Trainer end in the weights of your loop.
+# - write the loop that all three forms contain;
+# - make Accelerate and the Trainer end with the same weights as your loop.
 
 # %% tags=["given"]
 from grader import check_breaking_defaults, look
@@ -33,36 +33,37 @@ from grader import check_breaking_defaults, look
 # %% [markdown]
 # ## Predict: which defaults change the result
 #
-# You know the loop: rows go in, a gradient comes out, an optimizer moves the weights. The Hugging Face **Trainer**
-# runs that loop for you, and it also makes decisions that you did not ask for.
+# You know the training loop: rows go in, a gradient comes out, and an optimizer moves the weights. The Hugging Face
+# **Trainer** runs that loop for you, but it also makes decisions that you did not ask for.
 #
-# Your loop is plain: SGD, one learning rate, rows in their order, one epoch. Three defaults of the Trainer differ:
+# Your loop is plain: SGD with a constant learning rate, rows in their given order, one epoch. Three defaults of the
+# Trainer differ from it:
 #
 # | key | what the Trainer does |
 # |---|---|
 # | `"sampling"` | draws the rows of an epoch in random order |
 # | `"clipping"` | scales a gradient of norm above 1.0 down to norm 1.0 |
-# | `"schedule"` | lowers the learning rate: update `i` of `n`, from 0, uses `(1 - i / n)` of it |
+# | `"schedule"` | lowers the learning rate: update `i` of `n`, counted from 0, uses `(1 - i / n)` of it |
 
 # %% [markdown]
-# **Exercise.** Each default is turned on **alone**. Does the epoch then end in other weights? That depends on the
-# run. Write a function that decides it.
+# **Exercise.** Suppose that **only one** of these defaults is turned on. Does the epoch then end with other weights
+# than your loop? That depends on the run, so write a function that decides it.
 #
 # *Contract.*
 # - `updates` is `n`, the number of updates in the epoch; no two of them read the same row.
 # - `largest_gradient_norm` is the largest norm that the gradient of your loop has at any update.
-# - For each key, return `True` if the weights end elsewhere. Rounding does not count.
+# - For each key, return `True` if that default alone changes the final weights. Rounding errors do not count.
 #
 # One to three lines are enough. The check asks about other runs.
 
 
 # %% exercise="breaking_defaults"
 def breaking_defaults(updates: int, largest_gradient_norm: float) -> dict[str, bool]:
-    """Say which defaults of the Trainer, each turned on alone, lead to other weights after one epoch.
+    """Decide which defaults of the Trainer, each turned on alone, change the weights after one epoch.
 
     Args:
         updates: Updates in the epoch; each reads rows that no other update reads.
-        largest_gradient_norm: The largest norm of the gradient at any update; never exactly 1.
+        largest_gradient_norm: Largest norm of the gradient at any update; never exactly 1.
 
     Returns:
         True or False for each of the keys "sampling", "clipping" and "schedule".
@@ -81,26 +82,25 @@ check_breaking_defaults(breaking_defaults)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: take a small run and write down, for every update, its rows, its learning rate and what clipping does.<br>
-# Then: for each default, look for the run in which it does nothing. What do such runs have in common?
+# Then: for each default, look for the runs in which it changes nothing. What do these runs have in common?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does a run of one update forgive two of the three?</summary>
-# Its one gradient is the mean over all rows, in whichever order they come, and update 0 of 1 uses the whole learning
-# rate.
+# <details><summary>Explain in one sentence: why do two of the three change nothing in a run of one update?</summary>
+# The only gradient is the mean over all rows, whatever their order, and update 0 of 1 uses the full learning rate.
 # </details>
 
 # %% [markdown]
-# **Are you ready?** Five questions, no points. If an answer surprises you, the link behind it says where to read up.
+# **Are you ready?** Five questions, no points. If an answer surprises you, follow its link to read up on it.
 #
 # <details><summary>1. What does loss.backward() change?</summary>
-# It adds a gradient to `.grad` of every parameter. It moves no weight. [Autograd][autograd]
+# It adds a gradient to the `.grad` of every parameter. It does not change any weight. [Autograd][autograd]
 # </details>
 # <details><summary>2. How many numbers does nn.Linear(256, 1024) hold?</summary>
-# A weight [1024, 256] and a bias [1024]: 263,168. [nn.Linear][linear]
+# A weight [1024, 256] and a bias [1024]: 263,168 numbers. [nn.Linear][linear]
 # </details>
 # <details><summary>3. A gradient has the elements 3 and 4. What is its norm?</summary>
-# 5, the root of 9 + 16. [Vector norm][norm]
+# 5, the square root of 9 + 16. [Vector norm][norm]
 # </details>
 #
 # [autograd]: https://docs.pytorch.org/tutorials/beginner/basics/autogradqs_tutorial.html
@@ -109,9 +109,10 @@ check_breaking_defaults(breaking_defaults)
 
 # %% [markdown]
 # <details><summary>4. What does model.eval() turn off?</summary>
-# Dropout, and the update of running statistics in batch normalisation. Gradients stay on. [Module.eval][eval]
+# Dropout, and the update of the running statistics in batch normalisation. Gradients are still computed.
+# [Module.eval][eval]
 # </details>
-# <details><summary>5. A file has 1 MB and another one 1 MiB. Which is larger?</summary>
+# <details><summary>5. One file has 1 MB and another has 1 MiB. Which is larger?</summary>
 # 1 MiB: 2**20 = 1,048,576 bytes, 4.9 % more than 1 MB. This course writes MiB. [Binary prefixes][prefixes]
 # </details>
 #
@@ -119,11 +120,11 @@ check_breaking_defaults(breaking_defaults)
 # [prefixes]: https://physics.nist.gov/cuu/Units/binary.html
 
 # %% [markdown]
-# **The problem.** A team moves its training from a raw loop to the Trainer. The model, the data, the rows of an
-# update and the number of epochs stay the same, and nobody sets anything else. Is it still the same training?
+# **The problem.** A team moves its training from a raw loop to the Trainer. The model, the data, the rows per update
+# and the number of epochs stay the same, and nobody sets any other option. Is it still the same training?
 #
 # On a scale where 0 means equal weights and 1 means as far apart as without any training, the two runs end 1.00 apart.
-# Both did train, and no warning reports the difference.
+# Both runs did train, and no warning reports the difference.
 
 # %% tags=["given"]
 import torch
@@ -136,8 +137,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 pairs = tokenize_pairs(make_sentence_pairs(pairs=64), make_tokenizer())
 
 # %% [markdown]
-# **The data.** 64 pairs of sentences. The label says whether both are about the same subject. The pairs and the
-# tokenizer are made here, from a seed; `load_sentence_pairs` would load a published set instead.
+# **The data** are 64 pairs of sentences. The label says whether both sentences are about the same subject. The pairs
+# and the tokenizer are generated here from a seed; `load_sentence_pairs` would load a published data set instead.
 #
 # **The model** is a BERT classifier with two layers of width 128. Its dropout is 0, so that two runs can be equal.
 
@@ -149,15 +150,15 @@ for name, values in batch.items():
 print(f"parameters: {sum(parameter.numel() for parameter in make_pair_classifier().parameters()):,}")
 
 # %% [markdown]
-# Sentences differ in length, and a batch is a rectangle, so short pairs are filled up with padding. There
-# `attention_mask` is 0, and the model ignores the position. `token_type_ids` is 0 in the first sentence and 1 in the
+# Sentences differ in length, but a batch is a rectangular tensor, so short pairs are filled up with padding. At padded
+# positions `attention_mask` is 0, and the model ignores them. `token_type_ids` is 0 in the first sentence and 1 in the
 # second.
 
 # %% [markdown]
 # ## Complete: the loop
 #
-# A worked example: one update of one number. The loss is `(3w - 6)²`. At `w = 1` its slope is `2 * 3 * (3 - 6) = -18`.
-# A learning rate of 0.1 moves `w` to `1 + 1.8 = 2.8`.
+# Here is a worked example that trains a single number. The loss is `(3w - 6)²`. At `w = 1` its slope is
+# `2 * 3 * (3 - 6) = -18`, so one update with a learning rate of 0.1 moves `w` to `1 + 1.8 = 2.8`.
 
 # %%
 weight = torch.tensor(1.0, requires_grad=True)
@@ -173,11 +174,11 @@ for update in range(2):
 # **Exercise.** Fill in the body of the loop for the classifier.
 #
 # *Contract.*
-# - Run one forward and one update for each batch, on all of its columns, with the given optimizer.
+# - For each batch, run one forward pass on all of its columns and one update with the given optimizer.
 # - `model(**batch)` takes the columns by name and returns an output whose `.loss` is the mean over the rows.
-# - The gradient of an update is that of its own batch alone.
+# - The gradient of each update comes from its own batch alone.
 # - The model may be on a GPU, at `model.device`, while batches arrive on the CPU.
-# - `losses` holds one number for each update, without a graph.
+# - `losses` holds one plain number for each update, without a graph.
 #
 # Write it by hand, without Accelerate or the Trainer.
 
@@ -188,9 +189,9 @@ def train_raw(model, dataset, rows: int, learning_rate: float) -> list[float]:
 
     Args:
         model: A classifier that takes a batch by keyword and returns an output with .loss; it may be in eval mode.
-        dataset: Rows as the model takes them: input_ids, token_type_ids, attention_mask, labels.
+        dataset: Rows with the columns that the model takes: input_ids, token_type_ids, attention_mask, labels.
         rows: Rows of each update; the last update may have fewer.
-        learning_rate: Of SGD, constant.
+        learning_rate: Constant learning rate of SGD.
 
     Returns:
         The loss of each update, as plain numbers.
@@ -223,22 +224,24 @@ check_raw_updates(train_raw)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the worked example has four steps in each pass. Which of them changes for a model with inputs?<br>
-# Then: two more things happen to each batch: it moves to the model's device, and its loss is kept as a number.
+# First: the worked example repeats four steps. Which of them changes for a model with inputs?<br>
+# Then: each batch needs two more things. It has to be moved to the model's device, and its loss has to be kept as a
+# number.
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does the list keep numbers and not the losses themselves?</summary>
-# A loss tensor holds its graph, and the graph holds what the forward pass kept: lesson 01 shows what that costs.
+# <details><summary>Explain in one sentence: why does the list keep numbers instead of the loss tensors?</summary>
+# A loss tensor holds its graph, and the graph holds what the forward pass saved: lesson 01 shows what that costs.
 # </details>
 
 # %% [markdown]
 # ## Run: the Trainer as it comes
 #
-# The same epoch, with only the necessary settings: the rows of an update, one epoch, and no files or logs.
+# Now the Trainer trains the same epoch, with only the necessary settings: the rows per update, one epoch, and no files
+# or logs.
 #
-# On a machine with several visible GPUs the Trainer wraps the model in `DataParallel` and multiplies the rows of an
-# update by their number, without a word. Set `CUDA_VISIBLE_DEVICES=0` before you compare forms there.
+# On a machine with several visible GPUs the Trainer silently wraps the model in `DataParallel`, which multiplies the
+# rows per update by the number of GPUs. Set `CUDA_VISIBLE_DEVICES=0` before you compare forms on such a machine.
 
 # %% tags=["given"]
 from transformers import PrinterCallback, Trainer, TrainingArguments
@@ -248,7 +251,7 @@ quiet |= {"logging_strategy": "no", "dataloader_pin_memory": False}
 
 
 def run_trainer(model, rows: int = 8, **arguments) -> Trainer:
-    """Train one epoch with the Trainer; what is not among the arguments has the Trainer's default."""
+    """Train one epoch with the Trainer; every argument that is not given keeps the Trainer's default."""
     arguments = {"per_device_train_batch_size": rows, "num_train_epochs": 1, **quiet, **arguments}
     trainer = Trainer(model, TrainingArguments(**arguments), train_dataset=pairs)
     trainer.remove_callback(PrinterCallback)  # it prints a line for each run
@@ -267,12 +270,12 @@ title = "Loss of each update, 8 rows each"
 draw_curves(range(1, 9), curves, title=title, x_label="update", y_label="loss before the update")
 
 # %% [markdown]
-# Both begin with the same weights, yet the losses differ from the first update on, because the Trainer reads other
-# rows. Eight updates do not show which run is better. They show that it is not the same run.
+# Both runs begin with the same weights, yet their losses differ from the first update on, because the Trainer reads
+# other rows. Eight updates do not show which run is better, only that the two are not the same run.
 #
-# Which of the defaults is the cause? The baseline is a Trainer whose settings make it your loop. Each of the next runs
-# turns **one** default back on. The number is the distance at which the run ends: 0 means equal weights, 1 means as far
-# away as without any training.
+# Which default is the cause? The baseline is a Trainer whose settings reproduce your loop. Each of the next runs turns
+# **one** default back on. The number is the distance from the baseline at the end of the run: 0 means equal weights, 1
+# means as far away as without any training.
 
 # %%
 from grader import measure_weight_distance
@@ -298,18 +301,18 @@ for name, change in defaults.items():
 print(f"all of them      distance {measure_weight_distance(as_it_comes.model, baseline, start):.2f}")
 
 # %% [markdown]
-# **Investigate.** Each of the four alone breaks the run.
+# **Investigate.** Each of the four changes alone makes the run a different one.
 #
 # - *Random sampling.* Every update sees other rows.
-# - *Clipping.* The first gradient has a norm of 53.6 and is scaled down to 1. So the first update goes a fiftieth of
-#   the way.
-# - *The schedule.* The eight rates add up to 4.5 rates instead of 8. Yet the distance is small: the first updates
-#   move the weights furthest here, and they keep almost the whole rate.
+# - *Clipping.* The first gradient has a norm of 53.6 and is scaled down to 1, so the first update moves the weights
+#   only a fiftieth as far.
+# - *The schedule.* Its eight learning rates add up to 4.5 full rates instead of 8. Yet the distance is small, because
+#   in this run the first updates move the weights furthest, and they use almost the full rate.
 # - *AdamW* at 5e-5 makes small steps. Compared with the movement of the loop, it has hardly left the start.
 
 # %% [markdown]
-# A distance of 1 does not mean that a run is worse. It means that the run has almost nothing in common with the
-# baseline. Your own loop should be at 0, or at a rounding error. The next cell measures that.
+# A distance of 1 does not mean that a run is worse, but that it ended as far from the baseline as if it had not
+# trained. Your own loop should be at 0, up to rounding errors. The next cell measures that.
 
 # %%
 first_update = make_pair_classifier()
@@ -324,18 +327,19 @@ run_trainer(one_update_shuffled, rows=64, **as_the_loop | {"train_sampling_strat
 print(f"one update, random sampling: distance {measure_weight_distance(one_update_shuffled, one_update, start):.0e}")
 
 # %% [markdown]
-# **Modify.** The last line above is one update of all 64 rows: the order leaves a rounding error. In its run, replace
-# `{"train_sampling_strategy": "random"}` by `{"lr_scheduler_type": "linear"}`, then by `{"max_grad_norm": 1.0}`.
-# Before you run it: which of the two gives a distance of 0?
+# **Modify.** The last line above compares two runs of a single update on all 64 rows, where the order of the rows
+# leaves only a rounding error. In that run, replace `{"train_sampling_strategy": "random"}` by
+# `{"lr_scheduler_type": "linear"}`, then by `{"max_grad_norm": 1.0}`. Before you run it: which of the two gives a
+# distance of 0?
 #
 # <details><summary>Answer</summary>
-# The schedule: update 0 of 1 uses the whole rate. Clipping does not depend on the number of updates.
+# The schedule, because update 0 of 1 uses the full rate. Clipping does not depend on the number of updates.
 # </details>
 
 # %% [markdown]
-# **The fifth default** is hidden behind AdamW: `torch.optim.AdamW` decays weights by 0.01, the Trainer by 0.0. In
-# addition, the Trainer's AdamW is *fused*: one kernel computes all steps of an update. Which of the two changes the
-# computation? The next cell shows how far each ends from an AdamW that is neither fused nor decayed.
+# **A fifth default** is hidden behind AdamW: `torch.optim.AdamW` has a weight decay of 0.01, the Trainer one of 0.0.
+# In addition, the Trainer's AdamW is *fused*: one kernel computes all steps of an update. Which of the two changes the
+# computation? The next cell shows how far each ends from an AdamW that is not fused and has no weight decay.
 
 # %%
 for dtype in (torch.float32, torch.float64):
@@ -348,25 +352,27 @@ for dtype in (torch.float32, torch.float64):
     print(f"{dtype!s:<14} fused {distances[0]:.1e}   weight decay 0.01 {distances[1]:.1e}")
 
 # %% [markdown]
-# In float32 both look alike. In float64 one of them vanishes: **a difference that shrinks with the precision is
-# rounding; one that stays is another computation.**
+# In float32 the two distances look alike. In float64 one of them vanishes: **a difference that shrinks as the
+# precision grows is rounding; a difference that stays is another computation.**
 #
-# Rounding is this large only because AdamW divides a gradient by its own size. Some gradients here would be zero
-# without rounding, and AdamW turns them into full steps. So this course judges equality under SGD.
+# Rounding has such a large effect here because AdamW divides each gradient by its own magnitude. Some gradients would
+# be zero without rounding errors, and AdamW turns these errors into full steps. This course therefore judges equality
+# under SGD.
 
 # %% [markdown]
 # ## Write: the same weights in two more forms
 #
-# **Accelerate** leaves the loop to you. Three things differ, with `accelerator` an `Accelerator()` made once:
+# **Accelerate** leaves the loop to you. Three calls change, with `accelerator` an `Accelerator()` that you create
+# once:
 #
 # | raw PyTorch | Accelerate |
 # |---|---|
 # | `model.to(device)` once, `values.to(device)` for each batch | `accelerator.prepare(model, optimizer, loader)` once |
 # | `loss.backward()` | `accelerator.backward(loss)` |
 #
-# `prepare` returns model, optimizer and loader, in this order. From then on you use what it returns: the model is on
-# the device, and the loader moves every batch there. `backward` calls `loss.backward()`; in later lessons it also
-# scales the loss, or divides it.
+# `prepare` returns the model, the optimizer and the loader, in this order. From then on, use the returned objects: the
+# model is on the device, and the loader moves every batch there. `accelerator.backward` calls `loss.backward()`; in
+# later lessons it also scales or divides the loss.
 
 # %% [markdown]
 # **The Trainer** takes everything as arguments.
@@ -382,8 +388,9 @@ for dtype in (torch.float32, torch.float64):
 # | `max_grad_norm` | 1.0 | 0.0 clips nothing |
 # | `train_sampling_strategy` | `"random"` | `"sequential"` |
 #
-# It makes its optimizer from `optim`, or takes yours: `Trainer(..., optimizers=(optimizer, None))`. Then `optim`,
-# `learning_rate` and `weight_decay` are not used, while the schedule still is: `None` is in its place.
+# It creates its optimizer from `optim`, or takes yours: `Trainer(..., optimizers=(optimizer, None))`. With your own
+# optimizer, `optim`, `learning_rate` and `weight_decay` are ignored. The schedule still applies, because the second
+# element, the scheduler, is `None`.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -391,14 +398,15 @@ from accelerate import Accelerator
 from grader import check_accelerate_run, check_trainer_run
 
 # %% [markdown]
-# **Exercise.** Write the loop with Accelerate, so that the model ends in the weights that a raw loop with SGD reaches.
+# **Exercise.** Write the loop with Accelerate, so that the model ends with the same weights as after a raw loop with
+# SGD.
 #
 # *Contract.*
 # - Every epoch sees every row once, in order, `rows` at a time; the last update of an epoch may have fewer.
-# - The learning rate stays constant, and nothing is clipped. Return nothing.
-# - Model, optimizer and loader are prepared, and the accelerator runs every backward.
+# - The learning rate stays constant, and no gradient is clipped. Return nothing.
+# - Prepare the model, the optimizer and the loader, and let the accelerator run every backward pass.
 #
-# The check compares the gradient before each update and the weights, also on two epochs.
+# The check compares the gradient before each update and the final weights, also over two epochs.
 
 
 # %% exercise="train_with_accelerate"
@@ -407,9 +415,9 @@ def train_with_accelerate(model, dataset, rows: int, learning_rate: float, epoch
 
     Args:
         model: A classifier in train mode; returns an output with .loss.
-        dataset: Rows as the model takes them, labels included.
+        dataset: Rows with the columns that the model takes, labels included.
         rows: Rows of each update; the last update of an epoch may have fewer.
-        learning_rate: Of SGD, constant.
+        learning_rate: Constant learning rate of SGD.
         epochs: How often every row is seen, each time in the same order.
     """
     ### BEGIN SOLUTION
@@ -446,11 +454,11 @@ check_accelerate_run(train_with_accelerate)
 # **Exercise.** Now let the Trainer run the same training.
 #
 # *Contract.*
-# - Order, epochs, learning rate and clipping are those of the exercise before.
+# - Order, epochs, learning rate and clipping are those of the previous exercise.
 # - The Trainer alone trains the model that your function receives. Return nothing.
-# - `quiet` holds arguments that change no weight. Which others does your loop need?
+# - `quiet` holds arguments that do not affect the weights. Which others does your loop need?
 #
-# The check compares the gradient before each update and the weights, also on two epochs.
+# The check compares the gradient before each update and the final weights, also over two epochs.
 
 
 # %% exercise="train_with_trainer"
@@ -459,9 +467,9 @@ def train_with_trainer(model, dataset, rows: int, learning_rate: float, epochs: 
 
     Args:
         model: A classifier; returns an output with .loss.
-        dataset: Rows as the model takes them, labels included.
+        dataset: Rows with the columns that the model takes, labels included.
         rows: Rows of each update; the last update of an epoch may have fewer.
-        learning_rate: Of SGD, constant.
+        learning_rate: Constant learning rate of SGD.
         epochs: How often every row is seen, each time in the same order.
     """
     ### BEGIN SOLUTION
@@ -481,24 +489,24 @@ check_trainer_run(train_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: go through the table of the Trainer's arguments. For each line, what would your loop have done?<br>
-# Then: a line that you leave out keeps its default, and five of the defaults change the weights.
+# Then: an argument that you leave out keeps its default, and five of the defaults change the weights.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: what do you lose when the Trainer writes the loop?</summary>
-# The places where you could look: it decides order, clipping, schedule, optimizer and device, and only the arguments
-# show it.
+# You no longer see the decisions in the code: the Trainer chooses order, clipping, schedule, optimizer and device, and
+# only its arguments show them.
 # </details>
 
 # %% [markdown]
 # ## Evaluation in three forms
 #
-# A loss that falls does not show what the model learnt. So every epoch ends with an evaluation on other pairs:
-# accuracy, and F1 for the label 1. Two epochs, in each of the three forms; the numbers must agree.
+# A falling loss does not show what the model has learnt. Every epoch therefore ends with an evaluation on other pairs:
+# accuracy, and F1 for label 1. You run two epochs in each of the three forms, and the numbers must agree.
 #
-# An evaluation runs in eval mode and without gradients, and goes back to train mode afterwards. It computes each metric
-# **once, over all rows**: the mean of the batches' F1 is another number, and so is the mean of their accuracies where
-# the last batch is shorter.
+# An evaluation runs in eval mode and without gradients, and switches back to train mode afterwards. It computes each
+# metric **once, over all rows**. The mean of the batches' F1 values is a different number, and so is the mean of their
+# accuracies if the last batch is shorter.
 
 # %%
 from grader import plain_trainer_arguments
@@ -572,23 +580,23 @@ for epoch, entry in enumerate((entry for entry in trainer.state.log_history if "
     report("Trainer", epoch, {name.removeprefix("eval_"): value for name, value in entry.items()})
 
 # %% [markdown]
-# The Trainer calls `compute_metrics` on the logits and labels of all rows, at the end of every epoch, and logs the
+# At the end of every epoch the Trainer calls `compute_metrics` on the logits and labels of all rows, and logs the
 # results as `eval_accuracy` and `eval_f1`. `gather_for_metrics` collects the rows of all processes and drops the rows
-# that only filled up the last batch; with one process it changes nothing.
+# that were added only to fill up the last batch; with one process it changes nothing.
 #
-# `plain_trainer_arguments(device)` holds the arguments that you have found. The later lessons import it.
+# `plain_trainer_arguments(device)` returns the arguments that you have found. The later lessons import it.
 
 # %% [markdown]
 # ## The price
 #
-# You pay for ease with control. Each form hides other parts of the loop:
+# You pay for convenience with control. Each form hides other parts of the loop:
 #
 # | | raw PyTorch | Accelerate | Trainer |
 # |---|---|---|---|
 # | order of the rows | you | you | random |
 # | batch to the device | you | hidden | hidden |
 # | train mode | you | you | hidden |
-# | backward | you | hidden: may scale and divide | hidden |
+# | backward pass | you | hidden: may scale and divide | hidden |
 # | clipping | you | you | 1.0 |
 # | optimizer | you | you, wrapped | AdamW, 5e-5 |
 # | schedule | you | you | linear to 0 |
@@ -596,8 +604,8 @@ for epoch, entry in enumerate((entry for entry in trainer.state.log_history if "
 # | logs, checkpoints, evaluation | you | you | arguments |
 
 # %% [markdown]
-# And in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer than your loop, and
-# by which factor?
+# And what does it cost in time? An epoch has 8 updates here. Before you run the cell: does the Trainer take longer
+# than your loop, and by which factor?
 
 # %%
 from grader import measure_step_time
@@ -617,26 +625,27 @@ if raw_losses:
     print(measure_step_time(raw_form, trainer_form, run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# The Trainer takes extra time for its set-up, once for a run, and for callbacks and bookkeeping at each update. On so
-# small a model that shows. An update of a large model takes seconds, and the extra time is negligible.
+# The Trainer takes extra time for its set-up, once per run, and for callbacks and bookkeeping at each update. On such
+# a small model this overhead is visible. An update of a large model takes seconds, so the overhead is negligible.
 
 # %% [markdown]
-# - **Raw PyTorch.** *Use it when* you change or debug the loop itself. *Do not when* you would rewrite the code for
-#   several devices. *Combine with* the meters of lesson 01.
-# - **Accelerate.** *Use it when* you want your own loop on several devices or in 16 bits. *Do not when* one device is
-#   all that you will use. *Combine with* your own schedule and logging.
+# - **Raw PyTorch.** *Use it when* you change or debug the loop itself. *Do not when* you would have to rewrite the
+#   code for several devices. *Combine with* the meters of lesson 01.
+# - **Accelerate.** *Use it when* you want your own loop on several devices or in 16 bits. *Do not when* you will only
+#   ever use one device. *Combine with* your own schedule and logging.
 # - **Trainer.** *Use it when* the task is standard and you want logs, checkpoints and evaluation. *Do not when* the
-#   order, the loss or the step is unusual. *Combine with* callbacks and `compute_metrics`.
+#   order, the loss or the update is unusual. *Combine with* callbacks and `compute_metrics`.
 
 # %% [markdown]
 # ## Three drivers of efficiency
 #
-# A run can be too large, too slow, or waiting. Each technique of the course spends one of the three to save another.
+# A run can be too large, too slow, or waiting for other devices. Each technique spends one of the three to save
+# another.
 #
 # - **Memory: does it fit?** 01 where memory goes, 02 accumulation, 03 checkpointing, 06 to 08 optimizers, 18 sharding,
 #   19 offloading, 21 quantization and LoRA.
-# - **Computation: is the device busy with useful work?** 04 number formats, 05 mixed precision, 10 where time goes,
-#   11 data loading, 12 attention, 13 compilation, 20 training in fp8, 22 distillation, 23 experts.
+# - **Computation: is the device busy with useful work?** 04 number formats, 05 mixed precision, 10 where time goes, 11
+#   data loading, 12 attention, 13 compilation, 20 training in fp8, 22 distillation, 23 experts.
 # - **Communication: what do devices wait for?** 14 collectives, 15 data parallel, 16 local SGD, 17 model and pipeline
 #   parallel.
 #
@@ -645,14 +654,15 @@ if raw_losses:
 # %% [markdown] tags=["further"]
 # ## Further: the instrument itself
 #
-# `measure_weight_distance` reports how far apart two runs end. Would any comparison do? Look how far weights move.
+# `measure_weight_distance` reports how far apart two runs end. Would any other comparison do as well? First look at
+# how far the weights move.
 
 # %% tags=["given"]
 from grader import check_relative_distance
 
 
 def flatten(model) -> torch.Tensor:
-    """All parameters of a model, in one vector on the CPU."""
+    """Return all parameters of a model as one vector on the CPU."""
     return torch.cat([parameter.detach().cpu().flatten() for parameter in model.parameters()])
 
 
@@ -663,34 +673,36 @@ print(f"the Trainer as it comes: {(after_defaults - before).norm() / before.norm
 print(f"torch.allclose says that it did not train: {torch.allclose(after_defaults, before, atol=1e-3)}")
 
 # %% [markdown]
-# A comparison with the size of the weights calls no training at all 99 % equal. `torch.allclose` with a tolerance of
-# 0.001 cannot tell the Trainer's model from its start. An instrument for equality has to divide by the **movement**.
+# Training moves the weights by only about 1 % of their norm, so a comparison relative to the size of the weights would
+# call an untrained model 99 % equal. `torch.allclose` with a tolerance of 0.001 cannot distinguish the Trainer's model
+# from its start. A measure of equality therefore has to divide by the **movement**.
 
 # %% [markdown]
 # **Exercise.** Write the distance yourself.
 #
 # *Contract.*
-# - All parameters count, also frozen ones. Put their differences into one long vector and take its norm.
-# - Divide by the same norm between `reference` and `start`. Return a number.
-# - If the reference has not moved at all, raise a `ValueError` with a text that explains it.
+# - Count all parameters, frozen ones included. Put the differences between `model` and `reference` into one long
+#   vector and take its norm.
+# - Divide it by the same norm between `reference` and `start`. Return a number.
+# - If the reference has not moved at all, raise a `ValueError` with a message that explains why.
 #
 # Write it by hand: without `measure_weight_distance`.
 
 
 # %% exercise="relative_distance"
 def relative_distance(model, reference, start) -> float:
-    """How far apart two trained models ended, relative to how far the reference moved, by hand.
+    """Return how far apart two trained models ended, relative to how far the reference moved, by hand.
 
-    All parameters count once, frozen ones too; buffers do not. The models stay as they are.
+    Every parameter counts once, also a frozen one; buffers do not count. The models are not changed.
 
     Args:
         model: A trained model.
-        reference: Another one, of the same shape, trained from the same start.
-        start: The weights that both began with, as a model.
+        reference: Another trained model of the same shape, trained from the same start.
+        start: A model that holds the weights with which both began.
 
     Returns:
-        Norm of the difference of all parameters of `model` and `reference`, over the norm of that of `reference`
-        and `start`, as a plain number.
+        Norm of the difference between all parameters of `model` and `reference`, divided by the norm of the difference
+        between `reference` and `start`, as a plain number.
 
     Raises:
         ValueError: if the reference has not moved.
@@ -711,15 +723,15 @@ check_relative_distance(relative_distance)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what does `flatten` give you, and what do you subtract from what?<br>
+# First: what does `flatten` return, and what do you subtract from what?<br>
 # Then: for a model that equals `start`, numerator and denominator have to be the same number.
 # </details>
 
 # %% [markdown]
 # ## Further: bug hunt
 #
-# Slides on efficient training print this loop many times over. It trains a classifier on padded sentence pairs. The
-# model comes from `from_pretrained`, which returns it in eval mode.
+# A set of slides on efficient training prints this loop many times. It trains a classifier on padded sentence pairs.
+# The model comes from `from_pretrained`, which returns it in eval mode.
 #
 # ```python
 # for batch in dataloader:
@@ -731,17 +743,17 @@ check_relative_distance(relative_distance)
 #     optimizer.zero_grad()
 # ```
 #
-# It runs, and the loss falls. Compare its inputs with the columns of a batch. What does the model attend to? And what
-# does it do with its dropout?
+# The loop runs, and the loss falls. Compare the inputs that it passes with the columns of a batch. What does the model
+# attend to? And what happens to its dropout?
 
 # %% [markdown]
-# **Exercise.** Repair it.
+# **Exercise.** Repair the loop.
 #
 # *Contract.*
-# - One epoch with `torch.optim.SGD` as it is: one forward and one update for each `rows` rows, in order, with the
-#   gradient of these rows.
-# - During every forward the model **and all of its modules** are in train mode.
-# - With Accelerate or without, but not with the Trainer.
+# - Train one epoch with plain `torch.optim.SGD`: one forward pass and one update for each `rows` rows, in order, with
+#   the gradient of these rows.
+# - During every forward pass the model **and all of its modules** are in train mode.
+# - Use Accelerate or not, but do not use the Trainer.
 
 # %% tags=["given"]
 from grader import check_repaired_loop
@@ -749,13 +761,13 @@ from grader import check_repaired_loop
 
 # %% exercise="train_repaired"
 def train_repaired(model, dataset, rows: int, learning_rate: float) -> None:
-    """The published loop, repaired: one epoch with plain SGD.
+    """Train one epoch with plain SGD: the published loop, repaired.
 
     Args:
         model: A classifier as from_pretrained returns it.
-        dataset: Rows as the model takes them; short pairs are padded.
+        dataset: Rows with the columns that the model takes; short pairs are padded.
         rows: Rows of each update; the last update may have fewer.
-        learning_rate: Of SGD, constant.
+        learning_rate: Constant learning rate of SGD.
     """
     ### BEGIN SOLUTION
     accelerator = Accelerator()
@@ -789,21 +801,22 @@ check_repaired_loop(train_repaired)
 # Then: which line of your own loop, before the first batch, has no counterpart here?
 # </details>
 # <details><summary>What the published loop does</summary>
-# Without a mask, every sentence attends to padding. Without token types, both sentences are the first one. In eval
-# mode, dropout is off for the whole training.
+# Without a mask, every sentence attends to padding. Without token types, both sentences are marked as the first one.
+# In eval mode, dropout is off during the whole training.
 # </details>
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Which defaults of the Trainer break equality with a plain loop?</summary>
-# Random sampling, clipping at 1.0, the linear schedule, AdamW at 5e-5; and within AdamW its weight decay of 0.0.
+# Random sampling, clipping at 1.0, the linear schedule, and AdamW at 5e-5. Compared with PyTorch's AdamW, its weight
+# decay of 0.0 differs as well.
 # </details>
-# <details><summary>How do you tell rounding from another computation?</summary>
-# Run both in float64: rounding shrinks, another computation stays.
+# <details><summary>How do you distinguish rounding from another computation?</summary>
+# Run both in float64: a rounding error shrinks, and a difference in computation stays.
 # </details>
 # <details><summary>What do you change in a raw loop for Accelerate?</summary>
-# Prepare model, optimizer and loader, and call `accelerator.backward`.
+# Prepare the model, the optimizer and the loader, and call `accelerator.backward`.
 # </details>
 #
 # **Takeaway: a default is a decision; what is not set is still chosen.**
@@ -815,8 +828,8 @@ check_repaired_loop(train_repaired)
 # - [Trainer][trainer]: `TrainingArguments` and its defaults.
 # - [Accelerate, quick tour][tour]: `prepare`, `backward`, and `gather_for_metrics`.
 # - [PyTorch, AdamW][adamw]: weight decay 0.01, and the fused implementation.
-# - *Efficient AI Model Training with PyTorch*, slides: ease against control, the three drivers, the loop of the bug
-#   hunt.
+# - *Efficient AI Model Training with PyTorch*, slides: convenience against control, the three drivers, the loop of the
+#   bug hunt.
 #
 # [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
 # [tour]: https://huggingface.co/docs/accelerate/quicktour

@@ -22,24 +22,24 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>What is left in .grad after two backward passes without zero_grad()?</summary>
+# <details><summary>What is in .grad after two backward passes without zero_grad() in between?</summary>
 # The sum of both gradients.
 # </details>
-# <details><summary>Which form of training clips without being asked to?</summary>
+# <details><summary>Which form of training clips gradients without being asked to?</summary>
 # The Trainer: `max_grad_norm` is 1.0 unless you set it.
 # </details>
 
 # %% [markdown]
 # **The problem.** The model is a chain of 16 blocks: Linear(256, 1024), GELU, Linear(1024, 256). Its parameters take
-# 32.1 MiB. You train it with AdamW on 512 rows of 256 numbers, which are half a MiB.
+# 32.1 MiB. You train it with AdamW on 512 rows of 256 numbers, which take half a MiB.
 #
-# On a CPU, one training step holds 171.7 MiB. That is five times the model. What is the rest, when is it held, and
-# which of it would a smaller batch save?
+# On a CPU, one training step holds 171.7 MiB at its peak, more than five times the size of the model. What is the
+# rest, when is it held, and how much of it would a smaller batch save?
 
 
 # %% tags=["given"]
 def make_step(blocks: int, width: int, hidden: int, batch: int, place=device) -> dict:
-    """One AdamW update of a chain, as measure_peak_memory takes it."""
+    """Build one AdamW update of a chain, as the arguments of measure_peak_memory."""
     model = make_chain(blocks, width, hidden).to(place)
     optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
     inputs = torch.randn(batch, width, device=place)  # [batch, width]
@@ -58,45 +58,45 @@ def make_step(blocks: int, width: int, hidden: int, batch: int, place=device) ->
 # | kind | what it is | held |
 # |---|---|---|
 # | parameters | weights and biases | always |
-# | gradients | one number for each parameter | from backward until `zero_grad()` |
+# | gradients | one number for each parameter | from the backward pass until `zero_grad()` |
 # | optimizer state | what the optimizer remembers | from the first update on |
-# | activations | what forward keeps for backward | from forward until backward has used them |
-# | buffers | what one operation needs for a moment | within the operation |
+# | activations | what the forward pass keeps for the backward pass | until the backward pass has used them |
+# | buffers | what a single operation needs temporarily | during the operation |
 #
 # A step also reads its input. On a GPU, CUDA itself takes memory before any tensor exists: the *context*. It belongs
-# to no kind, and no formula here contains it. In mixed precision, lesson 05, the 16-bit copies of the weights are a
-# kind of their own.
+# to none of these kinds, and no formula here includes it. In mixed precision (lesson 05), the 16-bit copies of the
+# weights are a kind of their own.
 
 # %% [markdown]
 # ## Predict: the peak of a step
 #
-# What counts is the **peak**: the most that is held at once. In this step it occurs at one of two moments.
+# What counts is the **peak**: the most that is held at any one time. In this step it occurs at one of two moments.
 #
-# 1. **Backward begins.** Forward is done, and all activations are held.
-# 2. **The optimizer updates a weight.** Backward is done.
+# 1. **The backward pass begins.** The forward pass is done, and all activations are held.
+# 2. **The optimizer updates a weight.** The backward pass is done.
 #
-# Go through `step` line by line. For each moment, decide for each kind whether it is held. Take the second call of
-# `step`, or any later one: the first has no optimizer state while it runs forward.
+# Go through `step` line by line, and decide for each moment which kinds are held. Take the second call of `step` or a
+# later one: the first runs forward without optimizer state.
 #
-# Which activations? Autograd keeps what it needs to compute gradients: **Linear and GELU each keep their input**. A
-# tensor that two operations keep is one tensor. AdamW remembers two numbers for each parameter.
+# Autograd keeps the activations that it needs to compute gradients: **Linear and GELU each keep their input**. A
+# tensor that two operations keep is one tensor. AdamW remembers two numbers per parameter.
 
 # %% [markdown]
 # **Exercise.** Predict the peak from the kinds alone.
 #
 # *Contract.*
-# - Return bytes; a number is float32, 4 bytes.
-# - Parameters, gradients, optimizer state, activations and the input are enough: what one operation needs for a moment
-#   stays below 2 % here.
+# - Return the peak in bytes; every number is float32, 4 bytes.
+# - Count parameters, gradients, optimizer state, activations and the input. Leave out what a single operation needs
+#   temporarily: it stays below 2 % here.
 # - `hidden` is at least four times `width`.
-# - Compute it: the meter and the forecast do not answer inside your function.
+# - Compute the result: using the meter or the forecast inside your function fails the check.
 #
 # The check allows 2 %, on other chains and batches, with the operators of the CPU.
 
 
 # %% exercise="predict_step_peak"
 def predict_step_peak(blocks: int, width: int, hidden: int, batch: int) -> int:
-    """Bytes held at the peak of one AdamW update of a chain, from the second update on.
+    """Predict the bytes held at the peak of one AdamW update of a chain, from the second update on.
 
     Args:
         blocks: Blocks of Linear(width, hidden), GELU, Linear(hidden, width), each with biases.
@@ -125,13 +125,13 @@ check_step_peak(predict_step_peak)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: make a table with two columns, one for each moment, and tick the kinds that are held.<br>
-# Then: during backward the activations shrink and the gradients grow. All of both are never held together. Which of
-# them is held at its start, and which at its end?
+# Then: during the backward pass the activations shrink and the gradients grow, so the two are never held in full at
+# the same time. Which of them is complete at its start, and which at its end?
 # </details>
 
 # %% [markdown]
-# **Run.** Now the meter. `measure_peak_memory` runs the step twice and watches every operator, every storage that it
-# allocates, and the moment at which the storage is freed. It reports the second call.
+# **Run.** Now measure it. `measure_peak_memory` runs the step twice. It watches every operator, and the moments at
+# which each storage is allocated and freed, and it reports the second call.
 
 # %%
 peaks = {f"{batch} rows": measure_peak_memory(**make_step(16, 256, 1024, batch)) for batch in (512, 32)}
@@ -146,42 +146,44 @@ from grader import draw_timelines
 draw_timelines(peaks, title="One training step, 16 blocks")
 
 # %% [markdown]
-# **Investigate.** The picture is your own run, from left to right: every allocation and every free. *Other* is the
-# input, and the buffers of single operations. The table names the operator that reached the
-# peak: `aten.sum` adds up the gradient of the last bias, and `aten.div` is a step of AdamW's update.
+# **Investigate.** The figure shows your own run from left to right: every allocation and every free. *Other* is the
+# input and the buffers of single operations. The table names the operator that reached the peak: `aten.sum` adds up
+# the gradient of the last bias, and `aten.div` is a part of AdamW's update.
 #
-# With 512 rows the activations grow through forward, and the peak comes where backward begins. The gradients of the
-# step before are gone: `zero_grad()` freed them. Then each block of backward frees activations and adds gradients.
+# With 512 rows the activations grow during the forward pass, and the peak comes as the backward pass begins. The
+# gradients of the previous step are gone by then, because `zero_grad()` freed them. Then each block of the backward
+# pass frees activations and adds gradients.
 #
 # With 32 rows the activations are a thin wedge. The gradients outgrow them, and the peak is in the update.
 
 # %% [markdown]
-# | kind, 512 rows | size | backward begins | the update |
+# | kind, 512 rows | size | backward pass begins | the update |
 # |---|---|---|---|
 # | parameters | 32.1 MiB | yes | yes |
 # | optimizer state | 64.2 MiB | yes | yes |
 # | gradients | 32.1 MiB | not yet | yes |
 # | activations | 72.0 MiB | yes | no longer |
 #
-# The rest of the 171.7 MiB, 3.4 MiB, is the input and the buffers: the loss, and the gradients of the last layer,
-# which count as *other* until they are in `.grad`. In the update the buffers are two as large as a weight, and a
-# leftover of the bias before. With them a formula meets the CPU's measurement to the byte.
+# The remaining 3.4 MiB of the 171.7 MiB are the input and the buffers: the loss, and the gradients of the last layer,
+# which count as *other* until they are in `.grad`. In the update, two buffers as large as a weight are held, and one
+# left over from the previous bias. If you include these buffers, a formula matches the CPU's measurement to the byte.
 #
-# In words: *the peak is the model with its state, plus the larger of activations and gradients.*
+# In words: *the peak is the model with its optimizer state, plus the larger of activations and gradients.*
 
 # %% [markdown]
-# **Names.** *Peak memory*; on CUDA `requested_bytes.all.peak` of `torch.cuda.memory_stats()`. Activations that autograd
-# keeps are *saved tensors*. One *MiB* is `2**20` bytes. A *MB* is `10**6`, and many tools print MiB under that name.
+# **Names.** *Peak memory* is, on CUDA, `requested_bytes.all.peak` of `torch.cuda.memory_stats()`. Activations that
+# autograd keeps are called *saved tensors*. One *MiB* is `2**20` bytes. One *MB* is `10**6` bytes, but many tools
+# print MiB under that name.
 
 # %% [markdown]
-# **Modify.** Change `batch` in the next cell. Before you run it: does a batch of 128 rows lower the peak of 32 rows,
-# raise it, or leave it? At which batch are both moments equally high? And does it stay there for another
-# implementation of AdamW?
+# **Modify.** Change `batch` in the next cell. Before you run it: compared with 32 rows, does a batch of 128 rows lower
+# the peak, raise it, or leave it unchanged? At which batch size are both moments equally high? And is that batch size
+# the same for other implementations of AdamW?
 
 
 # %%
 def make_update(job: dict, optimizer: torch.optim.Optimizer):
-    """One update of a job's model, with another optimizer."""
+    """Build one update of a job's model, with another optimizer."""
 
     def update():
         optimizer.zero_grad()
@@ -202,20 +204,20 @@ for name, keywords in {"loop": {"foreach": False}, "foreach": {"foreach": True},
 
 # %% [markdown]
 # <details><summary>Answer</summary>
-# It leaves it, except for a larger input: the peak is in the update, where no activation is left. With AdamW's loop the
-# two moments meet between 228 and 229 rows. *Foreach*, the default on CUDA, updates all tensors at once and needs
-# buffers as large as the model, so the two meet at a larger batch; *fused* needs none, so they meet at a smaller one.
-# Below the meeting point, a smaller batch saves almost nothing.
+# It leaves the peak unchanged, except for the larger input: the peak is in the update, when no activation is held any
+# more. With AdamW's loop the two moments are equally high between 228 and 229 rows. *Foreach*, the default on CUDA,
+# updates all tensors at once and needs buffers as large as the model, so the two meet at a larger batch. *Fused* needs
+# no buffers, so they meet at a smaller one. Below that batch size, a smaller batch saves almost nothing.
 # </details>
 
 # %% [markdown]
-# **Inference** needs no gradients, no state, and no activations for later: 4 bytes a parameter in fp32, 2 in bf16, 1
-# in 8 bits, half a byte in 4 bits. Under `torch.no_grad()` an activation is freed as soon as the next layer has used
-# it: at most two are held, before and after GELU.
+# **Inference** needs no gradients, no optimizer state, and no saved activations. What remains is 4 bytes per parameter
+# in fp32, 2 in bf16, 1 in 8 bits, half a byte in 4 bits. Under `torch.no_grad()` an activation is freed as soon as the
+# next layer has used it, so at most two are held: the input and output of GELU.
 #
-# For some models inference memory grows with what they *do*. A language model keeps keys and values of every token that
-# it has read, the *key-value cache*: 2 · layers · key-value heads · head width numbers for each token of each sequence.
-# Beam search holds a cache for every beam. The next cell runs the chain on the same 512 rows.
+# For some models the memory of inference grows with the text. A language model keeps the keys and values of every
+# token that it has read, the *key-value cache*: 2 · layers · key-value heads · head width numbers for each token of
+# each sequence. Beam search holds one cache per beam. The next cell runs the chain on the same 512 rows.
 
 # %%
 job = make_step(16, 256, 1024, 512)
@@ -232,29 +234,29 @@ print(f"key-value cache of a 7 B model: {format_bytes(cache_bytes)} a token, ", 
 print(f"{format_bytes(cache_bytes * 4096)} for 4,096 tokens, {format_bytes(cache_bytes * 4096 * 5)} with 5 beams")
 
 # %% [markdown]
-# A training step does not fit. Which of **three cases** is it? Each needs another cure.
+# If a training step does not fit, which of **three cases** is it? Each needs a different cure.
 #
 # | what does not fit | cure | lessons |
 # |---|---|---|
-# | the batch, though one row would | smaller micro-batches | 02 |
-# | one single row | keep less of forward, or smaller numbers | 03, 05, 12 |
+# | the batch, although one row would | smaller micro-batches | 02 |
+# | a single row | save fewer activations, or use fewer bytes per number | 03, 05, 12 |
 # | the parameters with gradients and state | smaller state or weights, several devices | 06 to 08, 17 to 20 |
 #
 # <details><summary>Explain in one sentence: your peak is in the update. What does a smaller batch save?</summary>
-# Its input, and nothing else: no activation is held in the update.
+# Only its input, because no activation is held during the update.
 # </details>
 
 # %% [markdown]
 # ## Derive: one transformer layer
 #
-# The same reasoning, for a layer that you will meet in every large model. Here is one with attention written out.
+# Now apply the same reasoning to a layer that you will meet in every large model, here with attention written out.
 # What does autograd keep of it? These rules are enough:
 #
 # - Linear, LayerNorm and GELU keep their input. (LayerNorm also keeps two numbers for each token: leave them out.)
-# - A matrix product of two activations, `@`, keeps **both** factors: the gradient of each needs the other.
+# - A matrix product of two activations, `@`, keeps **both** factors, because the gradient of each needs the other.
 # - Softmax keeps its **output**.
 # - A sum, a product with a plain number, and a new view or order of a tensor keep nothing.
-# - A tensor that several operations keep is held once.
+# - A tensor that several operations keep is held only once.
 
 # %% tags=["given"]
 from torch import nn
@@ -286,16 +288,16 @@ class Layer(nn.Module):
 # **Exercise.** Derive the bytes of the layer's activations.
 #
 # *Contract.*
-# - Return the bytes that autograd keeps from one forward until backward; a number is float32, 4 bytes.
+# - Return the bytes that autograd keeps from one forward pass for the backward pass; every number is float32, 4 bytes.
 # - The input of the layer counts, because the first norm keeps it. Parameters do not count.
-# - Compute it: the meters do not answer inside your function.
+# - Compute the result: using a meter inside your function fails the check.
 #
 # The check allows 2 %, on other sizes.
 
 
 # %% exercise="layer_activations"
 def layer_activations(batch: int, time: int, width: int, heads: int) -> int:
-    """Bytes of the activations that one transformer layer keeps for backward.
+    """Derive the bytes of the activations that one transformer layer keeps for the backward pass.
 
     Args:
         batch: Sequences.
@@ -329,37 +331,38 @@ check_layer_activations(layer_activations)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write every line of `forward` on paper, and next to it what its operations keep, with its shape.<br>
-# Then: cross out what is on the list twice. Three projections read one tensor, and so do softmax and the product after
-# it. Which tensors depend on the square of the time?
+# First: write every line of `forward` on paper, and next to it what its operations keep, with the shape.<br>
+# Then: cross out what you have listed twice. Three projections keep the same tensor, and so do softmax and the product
+# after it. Which tensors depend on the square of the time?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: you double the time. Which activations double, and which do more?</summary>
-# All of shape [batch, time, ...] double, and the attention weights take four times as much: lesson 12 removes them.
+# <details><summary>Explain in one sentence: if the time doubles, which activations double? Which grow more?</summary>
+# All activations of shape [batch, time, ...] double, and the attention weights take four times as much: lesson 12
+# removes them.
 # </details>
 
 # %% [markdown]
 # ## Complete: BERT-large from two small ones
 #
 # BERT-large has 24 layers and 335 million parameters. `forecast_peak_memory` measures a step on tensors that have a
-# shape and no data, so the model need not fit, and nothing is computed. With the operators of the CPU, a forecast
-# equals the measurement to the byte.
+# shape but no data, so nothing is computed, and the model does not have to fit. With the operators of the CPU, a
+# forecast equals the measurement to the byte.
 #
-# A worked example: the chain with 16 blocks, from chains with 4 and 8. All blocks are alike, so each block adds the
-# same bytes, and the rest is held once.
+# As a worked example, the next cell derives the chain with 16 blocks from chains with 4 and 8 blocks. All blocks are
+# alike, so each block adds the same number of bytes, and the rest is held once.
 
 # %% tags=["given"]
 from grader import bert_large_recipe, check_extrapolated_peak, forecast_peak_memory
 
 
 def forecast_chain(blocks: int) -> int:
-    """Peak in bytes of one AdamW update of a chain, 512 rows, with the operators of the CPU."""
+    """Forecast the peak in bytes of one AdamW update of a chain on 512 rows, with the operators of the CPU."""
     return forecast_peak_memory(lambda: make_step(blocks, 256, 1024, 512, "cpu"), operators="cpu").peak_bytes
 
 
 def forecast_bert(layers: int) -> int:
-    """Peak in bytes of one AdamW update of BERT-large with so many layers, 4 rows of 512 tokens."""
+    """Forecast the peak in bytes of one AdamW update of BERT-large with this many layers, on 4 rows of 512 tokens."""
     return forecast_peak_memory(bert_large_recipe("vanilla", layers=layers), operators="cpu").peak_bytes
 
 
@@ -374,8 +377,8 @@ print(f"measured  {peaks['512 rows'].peak_bytes:>11,} bytes with 16 blocks")
 # **Exercise.** Complete the function.
 #
 # *Contract.*
-# - All layers are alike, and the peak occurs at the same moment in all sizes.
-# - `forecast_layers(n)` returns the peak in bytes for `n` layers. It answers for `few` and for `more` only, which need
+# - All layers are alike, and the peak occurs at the same moment for every number of layers.
+# - `forecast_layers(n)` returns the peak in bytes for `n` layers. It answers only for `few` and for `more`, which need
 #   not be 2 and 4. Call it for both.
 # - Return the bytes for `layers`, which may be fewer than `few`.
 #
@@ -384,13 +387,13 @@ print(f"measured  {peaks['512 rows'].peak_bytes:>11,} bytes with 16 blocks")
 
 # %% exercise="extrapolate_peak"
 def extrapolate_peak(forecast_layers, few: int, more: int, layers: int) -> int:
-    """Peak of a model with many layers, from two models with few.
+    """Extrapolate the peak of a model with many layers from two models with few.
 
     Args:
-        forecast_layers: Function of a number of layers; returns the peak in bytes. Only for `few` and `more`.
-        few: Layers of the smaller small model.
-        more: Layers of the larger small model.
-        layers: Layers of the model that is asked for.
+        forecast_layers: Function of a number of layers; returns the peak in bytes. Answers only for `few` and `more`.
+        few: Layers of the smaller of the two small models.
+        more: Layers of the larger of the two small models.
+        layers: Layers of the model whose peak is wanted.
 
     Returns:
         Bytes.
@@ -413,12 +416,14 @@ check_extrapolated_peak(extrapolate_peak)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: how many layers are between the two small models, and what do they cost together?<br>
-# Then: take the small model apart. Which of its bytes belong to its layers, and which would it hold with no layer?
+# First: how many layers more does the larger of the two small models have, and how many bytes do these layers add
+# together?<br>
+# Then: take the smaller model apart. Which of its bytes belong to its layers, and which would it hold without any
+# layer?
 # </details>
 
 # %% [markdown]
-# Is it true? The next cell forecasts all 24 layers. It takes 2 to 10 seconds.
+# Is the extrapolation right? The next cell forecasts all 24 layers, which takes 2 to 10 seconds.
 
 # %%
 large = forecast_peak_memory(bert_large_recipe("vanilla"), operators="cpu")
@@ -426,27 +431,29 @@ print(f"24 layers, forecast whole: {large.peak_bytes:,} bytes")
 print(large)
 
 # %% [markdown]
-# The two agree to the byte. The 4.0 MiB of gradients are those of the last layer: backward has begun.
+# The two numbers agree to the byte. The 4.0 MiB of gradients are those of the last layer: at the peak, the backward
+# pass has already begun.
 #
 # <details><summary>Explain in one sentence: why is 24 / 2 times the peak of two layers too much?</summary>
-# Embeddings, classifier, input and buffers are held once, however many layers follow: they would be counted 12 times.
+# Embeddings, classifier, input and buffers are held once, whatever the number of layers, but would be counted 12
+# times.
 # </details>
 #
 # **Modify.** In the cell that prints BERT-large, ask for 48 layers. Before you run it: is the result more or less than
 # twice the bytes of 24 layers?
 #
 # <details><summary>Answer</summary>
-# A little less: the layers double, and the fixed part is held once.
+# A little less: the bytes of the layers double, but the fixed part is held only once.
 # </details>
 
 # %% [markdown]
 # ## Write: the name that keeps memory alive
 #
-# Memory is freed when nothing holds it any more. In a notebook every global name holds its object for as long as the
-# kernel runs, so "I deleted the model, and memory did not fall" is a frequent question.
+# Memory is freed when nothing refers to it any more. In a notebook every global name keeps its object alive for as
+# long as the kernel runs, so "I deleted the model, but memory did not fall" is a frequent question.
 #
-# The next step evaluates a model and keeps each loss in a list. A loss holds its graph, and a graph holds the
-# activations. The meter refuses to measure such a step, because it holds more after every call.
+# The next step evaluates a model and keeps each loss in a list. A loss holds its graph, and the graph holds the
+# activations. The meter refuses to measure such a step, because it holds more memory after every call.
 
 # %%
 history = []
@@ -463,10 +470,10 @@ except ValueError as error:
 history.clear()
 
 # %% [markdown]
-# The cure is `.item()`, or `torch.no_grad()` around the step.
+# The cure is to keep `.item()` of each loss, or to put the step under `torch.no_grad()`.
 #
-# The second trap needs no graph. A tensor is a *view*: a shape, and a place in a **storage**. Only the storage takes
-# memory. A slice of a tensor is another view of the same storage.
+# The second trap does not even need a graph. A tensor is a *view*: it has a shape and a position in a **storage**.
+# Only the storage takes memory. A slice of a tensor is another view of the same storage.
 
 # %%
 logits = torch.zeros(4096, 1024)  # [rows, classes]
@@ -478,18 +485,19 @@ del logits
 print(f"after `del logits`, first_row still holds {format_bytes(first_row.untyped_storage().nbytes())}")
 
 # %% [markdown]
-# So `del logits` freed nothing: `first_row` keeps all 16 MiB alive. And while both names existed, deleting either one
-# would have freed nothing. `first_row.clone()` would have been a storage of its own.
+# So `del logits` freed nothing: `first_row` keeps all 16 MiB alive. While both names existed, deleting either one
+# would have freed nothing. `first_row.clone()` would have had a storage of its own.
 #
-# `untyped_storage()` returns the storage of a tensor. Its `data_ptr()` is its address, which no other storage has at
-# the same time, and its `nbytes()` is its size. A tensor has a `data_ptr()` too: there its own view begins.
+# `untyped_storage()` returns the storage of a tensor. The storage's `data_ptr()` is its address, which no other
+# storage has at the same time, and its `nbytes()` is its size. A tensor also has a `data_ptr()`, but that is the
+# address where its own view begins.
 
 # %% tags=["given"]
 from grader import check_freed_bytes
 
 
 def tensors_of(value) -> list:
-    """All tensors that a tensor, a module, an optimizer, or a list, tuple or dict of these holds."""
+    """List all tensors that a tensor, a module, an optimizer, or a list, tuple or dict of these holds."""
     if isinstance(value, torch.Tensor):
         return [value] + ([value.grad] if value.is_leaf and value.grad is not None else [])
     if isinstance(value, nn.Module):
@@ -502,20 +510,20 @@ def tensors_of(value) -> list:
 
 
 # %% [markdown]
-# **Exercise.** Diagnose: which name keeps memory alive? Write the tool that reports, for each name, what `del` frees.
+# **Exercise.** Diagnose which name keeps memory alive. Write the tool that reports, for each name, what `del` frees.
 #
 # *Contract.*
 # - `namespace` maps names to objects of any type. A storage is freed when the **last** name that holds it is deleted.
-# - Return, for **every** name taken alone, how many bytes its deletion frees.
+# - For **every** name, return how many bytes are freed if that name alone is deleted.
 # - `tensors_of` lists the tensors behind an object, gradients included; a number or a string has none.
-# - Leave the namespace as it is.
+# - Do not change the namespace.
 #
-# The check has namespaces of training scripts: views, shared and tied tensors, optimizers, old models.
+# The check uses namespaces as in training scripts: views, shared and tied tensors, optimizers, old models.
 
 
 # %% exercise="freed_bytes"
 def freed_bytes(namespace: dict) -> dict[str, int]:
-    """Bytes of memory that each name alone keeps alive: what `del name` would free.
+    """Compute the bytes that each name alone keeps alive: what `del name` would free.
 
     Args:
         namespace: Objects by name, as globals() returns them.
@@ -550,17 +558,18 @@ check_freed_bytes(freed_bytes)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: turn the question round. For each storage, which names hold it?<br>
+# First: reverse the question. For each storage, which names hold it?<br>
 # Then: a storage counts for a name only if no other name holds it. What identifies a storage, and what does not: the
 # tensor, its shape, its first element?
 # </details>
 
 # %% [markdown]
-# `best` holds an old model, and one row keeps 16 MiB. Deleting `model` frees nothing, because the optimizer holds the
-# same parameters: you have to delete **both**.
+# `best` holds an old model, and `first_row` keeps 16 MiB alive for one row. Deleting `model` frees nothing, because
+# the optimizer holds the same parameters: you have to delete **both**.
 #
-# This tool does not see graphs, nor names inside functions that have not returned. In a notebook, `Out` keeps every
-# result that a cell displayed, and the last error keeps all variables of the function that raised it.
+# This tool sees neither graphs nor names inside functions that have not returned yet. In a notebook, in addition,
+# `Out` keeps every result that a cell displayed, and the last error keeps all variables of the function that raised
+# it.
 #
 # <details><summary>Explain in one sentence: why does del model often free nothing?</summary>
 # The optimizer, another name, or the notebook's own history still holds its parameters.
@@ -569,8 +578,8 @@ check_freed_bytes(freed_bytes)
 # %% [markdown]
 # ## The price
 #
-# Measuring costs time: on a CPU the meter looks at every operator. Before you run the cell: by which factor are two
-# measured steps slower than two plain ones?
+# Measuring costs time, because on a CPU the meter looks at every operator. Before you run the cell: by which factor
+# are two measured steps slower than two plain ones?
 
 # %%
 from grader import measure_step_time
@@ -591,8 +600,9 @@ def two_plain_steps():
 print(measure_step_time(two_plain_steps, two_measured_steps, run_count=2, warm_up_count=0))
 
 # %% [markdown]
-# Both steps of a measurement are watched. The meter takes a fixed time for each operator, so small operators slow down
-# most. A forecast takes no memory, and a few seconds for BERT-large, but it does not say how fast the step will be.
+# Both steps of a measurement are watched. The meter needs a fixed time for each operator, so small operators slow down
+# the most. A forecast takes no memory, and a few seconds for BERT-large, but it does not show how fast the step will
+# be.
 #
 # | | needs the device | needs the memory | exact |
 # |---|---|---|---|
@@ -602,14 +612,14 @@ print(measure_step_time(two_plain_steps, two_measured_steps, run_count=2, warm_u
 
 # %% [markdown]
 # - *Use a formula when* you choose a model or a batch. *Use a forecast when* the job does not fit your machine.
-# - *Do not rely on either when* the device is nearly full: the allocator's reserve and the context come on top.
+# - *Do not rely on either when* the device is nearly full: the allocator's reserve and the context come in addition.
 # - *Combine with* a measurement of two small models, or of one step on the real device.
 
 # %% [markdown] tags=["further"]
 # ## Further: build the meter
 #
-# PyTorch calls every operator through a dispatcher, and a *dispatch mode* can intercept the call. `Watch` below does
-# so: after each operator it reports the tensors that went in and those that came out.
+# PyTorch calls every operator through a dispatcher, and a *dispatch mode* can intercept the call. `Watch` below is
+# such a mode: after each operator it reports the tensors that went in and those that came out.
 
 # %% tags=["given"]
 import weakref
@@ -620,7 +630,7 @@ from grader import check_own_meter
 
 
 class Watch(TorchDispatchMode):
-    """Reports every operator: calls report(tensors that went in, tensors that came out)."""
+    """Report every operator: call report(tensors that went in, tensors that came out)."""
 
     def __init__(self, report):
         super().__init__()
@@ -641,7 +651,7 @@ with Watch(show):
     (torch.zeros(3, 4) @ torch.zeros(4, 2)).add_(1).sum()
 
 # %% [markdown]
-# `add_` returns the tensor that went in: nothing is allocated. When is a storage freed?
+# `add_` returns the tensor that went in, so it allocates nothing. But how do you notice that a storage is freed?
 # `weakref.finalize(storage, function, *arguments)` calls the function at that moment.
 
 # %%
@@ -653,28 +663,28 @@ print("deleted the name; a view is still there")
 del view
 
 # %% [markdown]
-# **Exercise.** Write the meter: what a step allocates and holds at once.
+# **Exercise.** Write the meter: return the most bytes that a step allocates and holds at once.
 #
 # *Contract.*
 # - Call `step` once. A storage counts once, with all its bytes, from the operator that allocates it until it is freed.
-# - What existed before the call does not count, and may be freed during it. A storage that goes into an operator
-#   existed before that operator.
+# - Storages that existed before the call do not count, and may be freed during it. A storage that goes into an
+#   operator existed before that operator.
 # - An operator may return no tensor, or several.
 # - The key of a storage is `storage._cdata`: no two storages share one at the same time, but it may be used again
 #   after a storage is freed.
 #
-# By hand: without the meters of `grader`.
+# Write it by hand: without the meters of `grader`.
 
 
 # %% exercise="peak_above_entry"
 def peak_above_entry(step) -> int:
-    """Most bytes that a call of `step` allocates and holds at once, measured by hand.
+    """Measure by hand the most bytes that one call of `step` allocates and holds at once.
 
     Args:
         step: Function of no arguments.
 
     Returns:
-        Bytes; each storage once, without those that existed before the call.
+        Bytes; each storage counts once, and storages that existed before the call do not count.
     """
     ### BEGIN SOLUTION
     held, peak = {}, 0  # bytes of every storage that is not freed yet, by key
@@ -703,23 +713,23 @@ check_own_meter(peak_above_entry)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two things are enough: what is held now, storage by storage, and the most so far.<br>
-# Then: a key may be used again after its storage is freed. Who removes it from what you keep?
+# First: two records are enough: what is held now, storage by storage, and the most that was held so far.<br>
+# Then: a key may be used again after its storage is freed. Who removes it from your record?
 # </details>
 
 # %% [markdown]
 # ## Further: an out-of-memory message
 #
-# On a GPU three numbers are called "memory used".
+# On a GPU, three different numbers are called "memory used".
 #
 # | number | counts | read by |
 # |---|---|---|
 # | allocated | bytes in tensors | `torch.cuda.memory_allocated()` |
 # | reserved | what PyTorch's allocator took from the device, and keeps | `torch.cuda.memory_reserved()` |
-# | occupied | all that every process has on the device, contexts included | `nvidia-smi`, NVML |
+# | occupied | what all processes hold on the device, contexts included | `nvidia-smi`, NVML |
 #
-# NVML also reports *utilisation*: the share of time in which some kernel ran. It says nothing about memory, and little
-# about how busy the device is. From Python:
+# NVML also reports *utilisation*: the share of time in which some kernel ran. It shows nothing about memory, and
+# little about how busy the device is. You can read both from Python:
 #
 # ```python
 # import pynvml  # pip install nvidia-ml-py
@@ -728,17 +738,17 @@ check_own_meter(peak_above_entry)
 # ```
 
 # %% [markdown]
-# Freed tensors leave *allocated* and stay in *reserved*: the allocator keeps them as a *cache*, in blocks that it cuts
-# into pieces. `torch.cuda.empty_cache()` returns to the device only blocks in which **no** piece is in use. One small
-# tensor keeps its whole block.
+# Freed tensors no longer count as *allocated* but still count as *reserved*: the allocator keeps their memory as a
+# *cache*, in blocks that it cuts into pieces. `torch.cuda.empty_cache()` returns only blocks in which **no** piece is
+# in use to the device. One small tensor keeps its whole block.
 #
-# Before PyTorch reports an error, it has returned all such blocks itself. So what the message calls *reserved but
-# unallocated* is scattered in pieces between tensors that are still held: **fragmentation**, for which `empty_cache()`
-# does not help.
+# Before PyTorch raises an out-of-memory error, it has already returned all such blocks itself. What the message calls
+# *reserved but unallocated* is therefore scattered in pieces between tensors that are still held. This is
+# **fragmentation**, and `empty_cache()` does not help against it.
 
 # %% [markdown]
-# - `PYTORCH_ALLOC_CONF=expandable_segments:True`, set before the program starts, lets the allocator serve one
-#   request from free pages of several places.
+# - `PYTORCH_ALLOC_CONF=expandable_segments:True`, set before the program starts, lets the allocator serve one request
+#   from free pages in several places.
 # - `torch.cuda.memory._record_memory_history()`, and later `torch.cuda.memory._dump_snapshot("file.pickle")`, write a
 #   *memory snapshot*: every piece, with the line of Python that allocated it. Open it at pytorch.org/memory_viz.
 
@@ -752,12 +762,12 @@ allocated by PyTorch, and 2.30 GiB is reserved by PyTorch but unallocated."""
 print(message)
 
 # %% [markdown]
-# Here 15.77 - 1.12 - 14.64 leaves 0.01 GiB for others, and 14.64 - 11.90 - 2.30 = 0.44 GiB is this process's context.
-# 2 GiB were asked for; 1.12 + 2.30 GiB would have been enough in one piece.
+# Here 15.77 - 1.12 - 14.64 leaves 0.01 GiB for other processes, and 14.64 - 11.90 - 2.30 = 0.44 GiB is this process's
+# context. The request was for 2 GiB; the 1.12 + 2.30 GiB would have been enough in one piece.
 #
 # **Exercise.** Diagnose such messages: what has to change?
 #
-# *Contract.* Return the **first** that is true:
+# *Contract.* Return the **first** of these answers that is true:
 # - `"fragmentation"`: the request would fit if all free and all unallocated memory were in one piece;
 # - `"other processes"`: it would fit if, in addition, the other processes had ended;
 # - `"too large"`: neither would be enough.
@@ -775,7 +785,7 @@ def find_cause(asked: int, total: int, free: int, own: int, allocated: int, unal
     Args:
         asked: "Tried to allocate".
         total: "has a total capacity of".
-        free: "of which ... is free": by any process.
+        free: "of which ... is free": available to any process.
         own: "this process has ... memory in use": its context, its tensors and its unallocated memory.
         allocated: "allocated by PyTorch".
         unallocated: "reserved by PyTorch but unallocated".
@@ -801,23 +811,23 @@ check_out_of_memory(find_cause)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: draw one bar for the device, and mark free, unallocated, allocated, context and others on it.<br>
-# Then: which pieces of the bar does each of the two answers add to what is free?
+# Then: which pieces of the bar does each of the first two answers add to what is free?
 # </details>
 
 # %% [markdown]
 # ## Further: what a forecast leaves out
 #
-# A guide to training on one GPU published what `nvidia-smi` showed for BERT-large: 4 rows of 512 tokens, AdamW, a
-# V100, in January 2022. At that time `zero_grad()` filled the gradients with zeros and **kept** them; since PyTorch 2.0
-# it frees them. Before you run the cell: by how much does the peak rise if gradients are kept? Which of the two
-# forecasts is nearer to the published figure?
+# A guide to training on one GPU published what `nvidia-smi` showed for BERT-large, with 4 rows of 512 tokens and
+# AdamW, on a V100 in January 2022. At that time `zero_grad()` filled the gradients with zeros and **kept** them; since
+# PyTorch 2.0 it frees them. Before you run the cell: by how much does the peak rise if gradients are kept? Which of
+# the two forecasts is closer to the published figure?
 #
-# Both use the operators that CUDA would choose. These are *emulated*: rules taken from PyTorch's source.
+# Both forecasts use the operators that CUDA would choose. These are *emulated*, by rules taken from PyTorch's source.
 
 
 # %%
 def keep_gradients() -> dict:
-    """BERT-large by the vanilla recipe; gradients are filled with zeros and kept."""
+    """Build BERT-large by the vanilla recipe, with gradients that are filled with zeros and kept."""
     job = bert_large_recipe("vanilla")()
     clear = job["optimizer"].zero_grad
     job["optimizer"].zero_grad = lambda: clear(set_to_none=False)
@@ -836,10 +846,10 @@ print(f"not forecast, if gradients are freed       {row.less_context_mib - freed
 print(f"not forecast, if gradients are kept        {row.less_context_mib - kept_mib:>7,.0f} MiB")
 
 # %% [markdown]
-# Kept gradients explain about 1,275 MiB of the gap: they are held when backward begins, next to all activations. (Not
-# all 1,278 MiB of them are extra: those of the last layer are held there in any case.) The rest is not explained by
-# this forecast. `nvidia-smi` shows what the allocator reserved at its fullest, fragments and workspaces included, and
-# in the other rows of the table the rest grows with the activations.
+# Kept gradients explain about 1,275 MiB of the gap, because they are still held, next to all activations, when the
+# backward pass begins. (Not all 1,278 MiB of them are extra: those of the last layer are held at that moment in any
+# case.) This forecast does not explain the rest. `nvidia-smi` shows the most that the allocator ever reserved,
+# fragments and workspaces included, and in the other rows of the table the rest grows with the activations.
 #
 # A forecast below the device's memory is therefore a good sign, but no promise. Leave room for the context and for a
 # reserve.
@@ -848,14 +858,14 @@ print(f"not forecast, if gradients are kept        {row.less_context_mib - kept_
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>At which two moments can the peak of a step occur?</summary>
-# Where backward begins, with all activations and the first gradients; or in the update, with all gradients and no
-# activation.
+# When the backward pass begins, with all activations and the first gradients; or in the update, with all gradients and
+# no activation.
 # </details>
 # <details><summary>When is a forecast from two small models right?</summary>
-# If the layers are alike, and the peak occurs at the same moment in all sizes.
+# If the layers are alike, and the peak occurs at the same moment for every number of layers.
 # </details>
 # <details><summary>When is a tensor's memory freed?</summary>
-# When the last name, list or graph that holds its storage lets go: a view counts as much as the tensor itself.
+# When the last name, list or graph that holds its storage releases it. A view holds it, too.
 # </details>
 #
 # **Takeaway: memory is a question of when, not only of how much.**
@@ -869,7 +879,7 @@ print(f"not forecast, if gradients are kept        {row.less_context_mib - kept_
 # - [PyTorch, memory snapshots][snapshot]: recording and reading them. [NVML][nvml]: occupied memory, and utilisation.
 # - [Korthikanti et al., Reducing activation recomputation][korthikanti]: the activations of a layer, in 16 bits.
 # - [PyTorch, tensor views][views]: which operations share a storage.
-# - [PyTorch, fake tensors][fake]: tensors with a shape and no data.
+# - [PyTorch, fake tensors][fake]: tensors with a shape but no data.
 #
 # [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one
 # [snapshot]: https://docs.pytorch.org/docs/stable/torch_cuda_memory.html

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # 4. Number formats
 #
-# You read every number format of training bit by bit, and you predict where it loses values.
+# You read every number format used in training bit by bit, and you predict where it loses values.
 #
 # 55 min (estimated) · CPU is enough · after lesson 03
 
 # %% [markdown]
 # **You will be able to**
-# - predict the range and the spacing of a format from its counts of bits;
+# - predict the range and the spacing of a format from its numbers of bits;
 # - decode any bit pattern, subnormals and special values included;
 # - round a value to any format, as the hardware does.
 
@@ -25,7 +25,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>What does gradient checkpointing trade?</summary>
-# It saves memory at the price of computation: activations are dropped, and forward runs again to rebuild them.
+# It saves memory at the price of computation: activations are dropped, and a second forward pass rebuilds them.
 # </details>
 # <details><summary>AdamW keeps two moments for each parameter. How many bytes are that in fp32?</summary>
 # Eight: two numbers of 4 bytes.
@@ -33,7 +33,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 
 # %% [markdown]
 # **The problem.** You add 0.01 a thousand times, in three formats. Before you run the cell: how far from 10 does each
-# of them end?
+# sum end?
 
 
 # %%
@@ -51,7 +51,7 @@ for name, reached in totals.items():
     print(f"{name}: {reached[-1]:.6g}")
 
 # %% [markdown]
-# In bf16 the sum is 4, without an error, a warning or a NaN. A weight of a network is such a sum, too, of thousands of
+# In bf16 the sum is 4, without an error, a warning or a NaN. A weight of a network is also such a sum, of thousands of
 # small updates. At which total does a sum stop growing, and how can you know it before the run?
 
 # %% [markdown]
@@ -66,20 +66,22 @@ for name, reached in totals.items():
 # | fp8 e5m2 | 1 | 5 | 2 |
 # | fp8 e4m3 | 1 | 4 | 3 |
 #
-# The *mantissa* is read as a fraction `f` from 0 up to just below 1. The *exponent* is stored as an integer `E` from
-# 0 up. A **bias** is subtracted from it, so that powers of two below 1 can be stored, too. It is 15 for 5 exponent
-# bits, which is `2**4 - 1`, and 127 for 8, which is `2**7 - 1`.
+# The *mantissa* is read as a fraction `f`, from 0 to just below 1. The *exponent* is stored as an integer `E`, from 0
+# up. A **bias** is subtracted from it, so that powers of two below 1 can be stored, too: 15 for 5 exponent bits, which
+# is `2**4 - 1`, and 127 for 8, which is `2**7 - 1`.
 #
-# In words: *a number is its sign, times 1 plus the fraction, times 2 to the stored exponent less the bias.*
+# In words: *a number is its sign, times 1 plus the fraction, times 2 to the power of the stored exponent minus the
+# bias.*
 
 # %% [markdown]
 # Two stored exponents are special.
 #
-# - `E` of all ones represents no number: with mantissa 0 it is infinity, with any other mantissa it is NaN.
-# - `E = 0` has no 1 in front of its fraction. These are the **subnormal** numbers, and 0 is one of them. Their power
-#   of two is that of `E = 1`.
+# - An `E` of all ones represents no number: with mantissa 0 it is infinity, with any other mantissa it is NaN.
+# - With `E = 0` there is no 1 in front of the fraction. These are the **subnormal** numbers, and 0 is one of them.
+#   Their power of two is that of `E = 1`.
 #
-# Here are all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is `2**1 - 1`, which is 1.
+# The following table lists all positive numbers of a format with 2 exponent bits and 1 mantissa bit. Its bias is
+# `2**1 - 1`, which is 1.
 #
 # | E | mantissa 0 | mantissa 1 |
 # |---|---|---|
@@ -88,28 +90,28 @@ for name, reached in totals.items():
 # | 2 | 2 | 3 |
 # | 3 | infinity | NaN |
 #
-# Find each of the eight by the two rules before you go on.
+# Derive each of the eight from the two rules before you go on.
 
 # %% [markdown]
 # ## Predict: range and spacing
 #
-# In the small format the largest number is 3, and the smallest *normal* number is 1. The smallest subnormal number is
+# In the small format the largest number is 3, the smallest *normal* number is 1, and the smallest subnormal number is
 # 0.5. The **spacing** is the step from one number to the next. It is 0.5 below 2, and 1 from 2 on. Each power of two
-# doubles it, except for the subnormals, which have the spacing of the smallest normal numbers.
+# doubles it, except among the subnormals, which have the spacing of the smallest normal numbers.
 #
 # **Exercise.** Predict the limits of any format.
 #
 # *Contract.*
-# - Return the four limits as a dict.
-# - The top exponent means infinities and NaN.
-# - `number` is anywhere within the range, also among the subnormals.
+# - Return a dict with the four limits that the docstring lists.
+# - The top exponent is reserved for infinities and NaN.
+# - `number` may be anywhere within the range, also among the subnormals.
 #
-# The check has formats that this lesson does not show.
+# The check uses formats that this lesson does not show.
 
 
 # %% exercise="format_limits"
 def format_limits(exponent_bits: int, mantissa_bits: int, number: float) -> dict[str, float]:
-    """Range of a format, and its spacing at a number.
+    """Compute the range of a format, and its spacing at a number.
 
     Args:
         exponent_bits: Bits of the exponent.
@@ -143,12 +145,12 @@ check_format_limits(format_limits)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: in the small format, which E and which mantissa belong to 3, to 1, and to 0.5?<br>
-# Then: from one power of two to the next there are as many steps as there are mantissas. Which power of two is the
-# last one at or below the number, and below which one do the steps stop getting smaller?
+# Then: from one power of two to the next there are as many steps as there are mantissas. Which is the last power of
+# two at or below the number, and below which one do the steps stop getting smaller?
 # </details>
 
 # %% [markdown]
-# **Run.** `torch.finfo` knows the limits of the formats that torch has. Its `eps` is the spacing at 1.
+# **Run.** `torch.finfo` knows the limits of the formats that PyTorch supports. Its `eps` is the spacing at 1.
 
 # %%
 from grader import draw_spans
@@ -175,24 +177,24 @@ spans = {"fp32": spans["fp32"], "tf32": tf32, **spans}
 draw_spans(spans, title="Which positive numbers a format reaches", x_label="absolute value")
 
 # %% [markdown]
-# **Investigate.** Two groups appear. Normal numbers with 8 exponent bits reach from 1e-38 to 3e38. With 5 they reach
-# from 6e-5 to about 6e4. With 4, e4m3 is the narrowest. So **exponent bits are range**.
+# **Investigate.** The formats form groups. With 8 exponent bits, normal numbers reach from 1e-38 to 3e38; with 5, from
+# 6e-5 to about 6e4. With 4, e4m3 has the narrowest range. So **exponent bits are range**.
 #
-# The figure does not show how fine a format is. `eps` does: 1.2e-7 for fp32, 0.00098 for fp16, 0.0078 for bf16. So
-# **mantissa bits are precision**: bf16 has the range of fp32, and between two and three decimal digits.
+# The figure does not show how fine a format is, but `eps` does: 1.2e-7 for fp32, 0.00098 for fp16, 0.0078 for bf16. So
+# **mantissa bits are precision**: bf16 has the range of fp32, but only between two and three decimal digits.
 #
-# Subnormals extend a range downwards. They pay with precision: the smallest one has one bit left.
+# Subnormals extend a range downwards at the price of precision: the smallest one has a single bit left.
 
 # %% [markdown]
-# **Names.** *fp32* is also single precision, float32, binary32. *fp16* is half precision, float16. *bf16* is bfloat16,
-# brain floating point. *Mantissa*: significand, or fraction. The spacing at a number is its *ulp*, unit in the last
-# place. `eps` is *machine epsilon*. *tf32* is TensorFloat-32.
+# **Names.** *fp32* is also called single precision, float32 or binary32, *fp16* half precision or float16, and *bf16*
+# bfloat16 or brain floating point. The *mantissa* is also called significand or fraction. The spacing at a number is
+# its *ulp*, unit in the last place. `eps` is the *machine epsilon*. *tf32* is TensorFloat-32.
 #
 # **Two exceptions.**
 #
-# - *e4m3* has no infinity. Its top exponent represents numbers, except for one mantissa, which is NaN. So its largest
-#   number is 448, where the rule gives 240. Torch's name says it: `float8_e4m3fn`, *fn* for finite.
-# - *tf32* is not a dtype. It uses 19 bits, and its tensors are fp32 in memory: 4 bytes a number.
+# - *e4m3* has no infinity. Its top exponent represents numbers, except for one mantissa, which is NaN. Its largest
+#   number is therefore 448, where the rule gives 240. PyTorch calls it `float8_e4m3fn`, with *fn* for finite.
+# - *tf32* is not a dtype. It uses 19 bits, but its tensors are stored as fp32, in 4 bytes per number.
 
 # %%
 for dtype in (torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.float8_e4m3fn):
@@ -209,16 +211,16 @@ for dtype in (torch.bfloat16, torch.float16):
 
 # %% [markdown]
 # <details><summary>Answer</summary>
-# 256 in bf16, where the spacing becomes 2; 2048 in fp16. A counter in bf16 stops at 256.
+# 256 in bf16, where the spacing becomes 2, and 2048 in fp16. A counter in bf16 stops at 256.
 # </details>
 # <details><summary>Explain in one sentence: why does bf16 hold values that are too large for fp16?</summary>
-# It spends three more bits on the exponent, which is range, and three fewer on the mantissa.
+# It spends three more bits on the exponent, which determines the range, and three fewer on the mantissa.
 # </details>
 
 # %% [markdown]
 # ## Complete: the decoder
 #
-# Now the bits themselves. A worked example: what does fp16 store for 0.1?
+# Now look at the bits themselves. As a worked example: what does fp16 store for 0.1?
 
 # %% tags=["given"]
 from grader import check_decoded_patterns
@@ -232,29 +234,30 @@ number = (1 + stored_mantissa / 1024) * 2.0 ** (stored_exponent - 15)
 print(f"(1 + {stored_mantissa} / 1024) * 2**({stored_exponent} - 15) = {number}")
 
 # %% [markdown]
-# So fp16 has no 0.1. Its nearest number is 0.0999756.
+# fp16 cannot represent 0.1. Its nearest number is 0.0999756.
 #
-# **Exercise.** Complete the decoder. The parts are cut out already.
+# **Exercise.** Complete the decoder. The code that extracts the parts is given.
 #
 # *Contract.*
-# - Where `has_infinity` is true, the two rules for special exponents hold.
-# - Where it is false, as in e4m3, the top exponent represents numbers, and only the pattern of all ones in exponent and
-#   mantissa is NaN. Exponent 0 is the same in both.
+# - If `has_infinity` is true, the two rules for special exponents apply.
+# - If it is false, as in e4m3, the top exponent represents numbers, and only the pattern with all ones in exponent and
+#   mantissa is NaN. Exponent 0 is decoded in the same way in both cases.
 # - The pattern of the sign bit alone is -0.0.
-# - By hand: without torch's own formats.
+# - Write it by hand, without PyTorch's own formats.
 #
-# The check compares **every** bit pattern of fp16, bf16, e5m2 and e4m3 with torch, and those of two other formats.
+# The check compares **every** bit pattern of fp16, bf16, e5m2 and e4m3 with PyTorch, and tests those of two other
+# formats.
 
 
 # %% exercise="decode"
 def decode(bits: int, exponent_bits: int, mantissa_bits: int, has_infinity: bool) -> float:
-    """Value of a bit pattern, decoded by hand.
+    """Decode a bit pattern by hand.
 
     Args:
         bits: The pattern as an integer: sign bit, exponent, mantissa, from the left.
         exponent_bits: Bits of the exponent.
         mantissa_bits: Bits of the mantissa.
-        has_infinity: Whether the top exponent stands for infinities and NaN.
+        has_infinity: Whether the top exponent represents infinities and NaN.
 
     Returns:
         The number, an infinity, or NaN.
@@ -287,12 +290,12 @@ check_decoded_patterns(decode)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: sort the patterns by their exponent: zero, top, and all others. The last group is the worked example.<br>
-# Then: for exponent 0, decide two things: is there a 1 in front, and which power of two? For the top exponent, look at
-# has_infinity, and then at the mantissa.
+# Then: for exponent 0, decide two things: is there a 1 in front, and which power of two applies? For the top exponent,
+# look at `has_infinity` first, and then at the mantissa.
 # </details>
 
 # %% [markdown]
-# **Modify.** Take `0b0_1111_110` in e4m3. Before you run the cell: which number is it, with and without infinity?
+# **Modify.** Take `0b0_1111_110` in e4m3. Before you run the cell: which number is it, without and with infinity?
 
 
 # %%
@@ -305,15 +308,15 @@ look(show_both_rules)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: what does e4m3 gain by having no infinity?</summary>
-# Seven more numbers at the top, of each sign: 256 to 448, almost twice the range of 240.
+# Seven more numbers of each sign at the top, from 256 to 448, so its range is almost twice the 240 of the rule.
 # </details>
 
 # %% [markdown]
 # ## Write: rounding to even
 #
-# Every operation computes a result, and then **rounds** it to a number of its format. The rule is the same in all
-# formats: the nearest number and, half-way between two, the one whose mantissa is **even**. So errors of both
-# directions balance over many operations, while rounding every half up would push sums upwards.
+# Every operation computes a result and then **rounds** it to a number of its format. The rule is the same in all
+# formats: take the nearest number or, half-way between two, the one whose mantissa is **even**. Errors in both
+# directions then balance over many operations, while rounding every half up would push sums upwards.
 #
 # Before you run the cell, predict each line.
 
@@ -329,30 +332,32 @@ print(f"1 + 2**-8          in bf16: {torch.tensor(1 + 2.0**-8).to(torch.bfloat16
 
 # %% [markdown]
 # - 2049 and 2051 are half-way, because the spacing is 2 there. One is rounded down, the other up.
-# - `1 + 2**-11` is half-way between 1 and the next number. It stays 1, and so does `1 + 2**-8` in bf16.
-# - 65504 is the largest number, and 65519 is rounded to it. 65520 is half-way to 65536, which would be the next number.
-#   It is rounded up, out of the range: **overflow**, infinity.
-# - `2**-24` is the smallest subnormal. `2**-25` is half-way to 0 and becomes 0: **underflow**.
+# - `1 + 2**-11` is half-way between 1 and the next number. It is rounded to 1, and so is `1 + 2**-8` in bf16.
+# - 65504 is the largest number, and 65519 is rounded to it. 65520 is half-way to 65536, which would be the next
+#   number. It is rounded up, out of the range, to infinity: **overflow**.
+# - `2**-24` is the smallest subnormal. `2**-25` is half-way between it and 0 and becomes 0: **underflow**.
 
 # %% [markdown]
 # **Exercise.** Write this rounding for any format with infinities.
 #
 # *Contract.*
 # - Return a number of the format as a float; subnormals are numbers, too.
-# - Round as if the exponent had no end, then replace what is above the largest number by infinity of the same sign.
-# - Infinity stays infinity, and NaN stays NaN. The sign of a zero does not count.
-# - By hand: without torch's own formats, in Python's floats, because a stop in fp32 would round twice.
+# - Round as if the exponent had no upper limit, then replace any result above the largest number by infinity of the
+#   same sign.
+# - Infinity stays infinity, and NaN stays NaN. The sign of a zero does not matter.
+# - Write it by hand, without PyTorch's own formats, in Python's floats: an intermediate result in fp32 would round
+#   twice.
 #
-# The check has fp16, bf16, e5m2, and formats that torch does not have, such as 1-6-9: 6 exponent bits, 9 mantissa bits.
+# The check uses fp16, bf16, e5m2, and formats that PyTorch lacks, such as 1-6-9: 6 exponent bits, 9 mantissa bits.
 
 
 # %% exercise="round_to_format"
 def round_to_format(value: float, exponent_bits: int, mantissa_bits: int) -> float:
-    """Round a value to a format by hand: to the nearest number, half-way to the even mantissa.
+    """Round a value to a format by hand: to the nearest number, and half-way values to the even mantissa.
 
     Args:
         value: Any float, infinities and NaN included.
-        exponent_bits: Bits of the exponent; the top exponent stands for infinities and NaN.
+        exponent_bits: Bits of the exponent; the top exponent represents infinities and NaN.
         mantissa_bits: Bits of the mantissa.
 
     Returns:
@@ -384,28 +389,28 @@ check_rounded_values(round_to_format)
 # <details><summary>Hint</summary>
 # First: rounding to whole numbers is easy. What do you divide by, so that the numbers of the format around the value
 # become whole numbers?<br>
-# Then: the divisor is the spacing of your first exercise. What does Python's `round(2.5)` give? Look at the two ends
+# Then: the divisor is the spacing of your first exercise. What does Python's `round(2.5)` return? Treat the two ends
 # of the range last.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: gradients below 2**-25 become 0 in fp16. Is that a lack of precision or of
-# range?</summary>
-# Of range: bf16 has less precision, and keeps them.
+# range?</summary> Of range: bf16 has less precision, and yet it keeps them.
 # </details>
 #
-# **Modify.** In the last line above the check, change 5 and 10 to the counts of bf16. Before you run it: which results
-# come closer to their value, and which move away?
+# **Modify.** In the last line above the check, change 5 and 10 to the numbers of bits of bf16. Before you run it:
+# which results come closer to their value, and which move away?
 #
 # <details><summary>Answer</summary>
-# Closer, by range: 65520 becomes 65536 in place of infinity, and the two values near 2**-25 are kept. Away, by
-# precision: 2051 becomes 2048, and 65519 becomes 65536.
+# Range brings results closer: 65520 becomes 65536 instead of infinity, and the two values near 2**-25 are kept.
+# Precision moves results away: 2051 becomes 2048, and 65519 becomes 65536.
 # </details>
 
 # %% [markdown]
 # ## Sums that stop growing
 #
-# Back to the problem. Each addition rounds its result. The total after so many additions:
+# Back to the problem at the start: each addition rounds its result. The figure shows the total after each number of
+# additions.
 
 # %%
 from grader import draw_curves
@@ -415,11 +420,11 @@ curves = {name: [reached[place - 1] for place in places] for name, reached in to
 draw_curves(places, curves, title="Sum of so many times 0.01", x_label="additions", y_label="total")
 
 # %% [markdown]
-# In bf16 the spacing at 4 is 2**-5, which is 0.03125. The value 0.01 is less than half of it. So 4 + 0.01 is nearest
-# to 4, and stays there for ever. In words: *a sum stops where the value is less than half of the spacing at the
-# total.*
+# In bf16 the spacing at 4 is 2**-5, which is 0.03125. The value 0.01 is less than half of that, so the number nearest
+# to 4 + 0.01 is 4, and the sum stays there for ever. In words: *a sum stops where the value is less than half of the
+# spacing at the total.*
 #
-# fp16 has three more mantissa bits, so it stops later. Before you run the cell: at which total?
+# fp16 has three more mantissa bits, so its sum stops later. Before you run the cell: at which total?
 
 # %%
 print(f"fp16 after 10,000 additions: {add_up(torch.float16, 10_000)[-1]}")
@@ -430,12 +435,12 @@ for dtype in (torch.float32, torch.float16, torch.bfloat16):
 # %% [markdown]
 # At 32, where the spacing of fp16 is 2**-5.
 #
-# For fp16 and bf16, torch's `sum` adds up in fp32 and rounds once, at the end, so it is right to the last bit of these
-# formats. Your own loop over 16-bit tensors rounds at each addition.
+# For fp16 and bf16, PyTorch's `sum` accumulates in fp32 and rounds only once, at the end, so the result is right to
+# the last bit of these formats. Your own loop over 16-bit tensors rounds at each addition.
 #
-# Matrix products of 16-bit factors add up in an **accumulator** in fp32, with one exception that is on by default: on
-# CUDA, a product that is split among several blocks may round and add its **partial sums** in 16 bits. The next cell
-# shows the switches. Set them to `False` where sums are long and errors matter.
+# Matrix products of 16-bit factors accumulate in fp32, in an **accumulator**, with one exception that is on by
+# default: on CUDA, a product that is split among several blocks may round its **partial sums** to 16 bits and add them
+# in 16 bits. The next cell shows the switches. Set them to `False` where sums are long and errors matter.
 
 # %%
 switches = torch.backends.cuda.matmul
@@ -443,15 +448,14 @@ print(f"partial sums in fp16 allowed: {switches.allow_fp16_reduced_precision_red
 print(f"partial sums in bf16 allowed: {switches.allow_bf16_reduced_precision_reduction}")
 
 # %% [markdown]
-# A weight is a sum that your optimizer adds up, one update after the other. Above 1 the spacing of bf16 is `2**-7`, and
-# below 1 it is `2**-8`.
-# So a weight of 1 ignores every update up to `2**-8` upwards, and up to `2**-9` downwards, for ever. That is why
-# training keeps fp32 *master weights*: lesson 05.
+# A weight is a sum, too: your optimizer adds one update after the other. The spacing of bf16 is `2**-7` above 1 and
+# `2**-8` below 1. A weight of 1 therefore ignores, for ever, every update of up to `2**-8` upwards and up to `2**-9`
+# downwards. That is why training keeps fp32 *master weights* (lesson 05).
 
 # %% [markdown]
 # ## Which format for which tensor
 #
-# Measure before you choose. The next cell trains a small language model for 20 steps in fp32. It shows how large the
+# Measure before you choose. The next cells train a small language model for 20 steps in fp32 and show how large the
 # values of each kind of tensor are.
 
 # %%
@@ -474,7 +478,7 @@ for step in range(20):
 
 # %%
 def flat(tensors) -> torch.Tensor:
-    """All values of some tensors that are not zero, in one vector."""
+    """Return all nonzero values of some tensors as one vector."""
     vector = torch.cat([tensor.detach().flatten() for tensor in tensors])
     return vector[vector != 0]
 
@@ -490,9 +494,9 @@ for name, values in kinds.items():
     print(f"{name:<15} {sizes.min():>10.1e} {sizes.max():>10.1e} {gone:>15.1%} {subnormal:>19.1%}")
 
 # %% [markdown]
-# Nearly all weights and activations are normal numbers of fp16. Gradients reach far down: fp16 keeps about a fifth of
-# them as subnormals, with fewer bits. The second moments are squares of gradients, so their exponents are twice as low:
-# half of them are 0 in fp16, the rest subnormal. AdamW divides by their root.
+# Nearly all weights and activations are normal numbers in fp16. Gradients reach far down: fp16 keeps about a fifth of
+# them as subnormals, with fewer bits. The second moments are squares of gradients, so their exponents are twice as
+# low: in fp16 half of them are 0 and the rest subnormal. AdamW divides by their root.
 
 # %% [markdown]
 # | tensor | what it needs | usual format |
@@ -505,8 +509,8 @@ for name, values in kinds.items():
 # | sums, norms, the loss | digits | fp32 |
 
 # %% [markdown]
-# **The switch for tf32.** A product of fp32 matrices may round its *factors* to tf32, and add up in fp32. Memory stays
-# the same. It exists on NVIDIA GPUs from Ampere on; a V100 or T4 ignores the switch.
+# **The switch for tf32.** A product of fp32 matrices may round its *factors* to tf32 and accumulate in fp32. Memory
+# stays the same. tf32 exists on NVIDIA GPUs from Ampere on; a V100 or T4 ignores the switch.
 #
 # | in torch 2.13 | acts on |
 # |---|---|
@@ -514,9 +518,9 @@ for name, values in kinds.items():
 # | `torch.backends.cuda.matmul.fp32_precision = "tf32"` | matrix products on CUDA |
 # | `torch.backends.cudnn.conv.fp32_precision = "tf32"` | convolutions; on by default |
 #
-# `"highest"` and `"ieee"` turn it off. Older code sets `allow_tf32`, by backend. Use the old names or the new ones,
-# not both. The Trainer has `tf32=True`. A format as such has no form in Accelerate or the Trainer: lesson 05 shows how
-# both choose the format of each operation.
+# `"highest"` and `"ieee"` turn it off. Older code sets `allow_tf32` for each backend. Use either the old names or the
+# new ones, not both. The Trainer has `tf32=True`. Accelerate and the Trainer have no form for a format as such; lesson
+# 05 shows how both choose the format of each operation.
 
 # %%
 print(f"matrix products of fp32 tensors: {torch.get_float32_matmul_precision()}")
@@ -527,8 +531,8 @@ look(
 # %% [markdown]
 # ## The price
 #
-# Half the bytes are half the memory traffic, on every device. Whether the arithmetic is faster depends on the device.
-# Before you run the cell: is a product of 16-bit matrices faster here? The two 16-bit formats may differ.
+# Half the bytes mean half the memory traffic, on every device. Whether the arithmetic is also faster depends on the
+# device. Before you run the cell: is a product of 16-bit matrices faster here? The two 16-bit formats may differ.
 
 # %%
 from grader import measure_step_time
@@ -553,8 +557,8 @@ print(f"bytes of a matrix: fp32 {wide.nbytes:,}, bf16 {brain.nbytes:,}, fp16 {ha
 print(measure_step_time(in_fp32, in_bf16, in_fp16, run_count=5))
 
 # %% [markdown]
-# On a CPU this price can reverse: without units for a format, every factor is converted first. A CPU may have units for
-# bf16 and none for fp16. An A100 has units for both:
+# On a CPU the 16-bit product can be slower, because without units for a format every factor is converted first. A CPU
+# may have units for bf16 but none for fp16. An A100 has units for both:
 #
 # | A100, dense matrix products | 10**12 FLOP/s |
 # |---|---|
@@ -562,8 +566,8 @@ print(measure_step_time(in_fp32, in_bf16, in_fp16, run_count=5))
 # | tf32 | 156 |
 # | fp16, bf16 | 312 |
 #
-# Its matrix units work on blocks. So sizes of a layer should be multiples of **8** in fp16 and bf16, which are 16
-# bytes. On an A100 multiples of **64** are better, which are 128 bytes. In tf32 these are 4 and 32 numbers. A
+# Its matrix units work on blocks. The sizes of a layer should therefore be multiples of **8** in fp16 and bf16, which
+# are 16 bytes. On an A100 multiples of **64**, which are 128 bytes, are better. In tf32 these are 4 and 32 numbers. A
 # vocabulary of 50,257 is often padded to 50,304, a multiple of 64.
 
 # %% [markdown]
@@ -574,9 +578,9 @@ print(measure_step_time(in_fp32, in_bf16, in_fp16, run_count=5))
 # %% [markdown] tags=["further"]
 # ## Further: a sum that does not stall
 #
-# fp32 master weights take 4 bytes for each parameter. A cheaper remedy keeps what each addition **lost**, in the same
-# narrow format, and adds it the next time. It is *compensated summation*, or Kahan summation. Optimizers use it to
-# train weights in pure bf16.
+# fp32 master weights take 4 bytes per parameter. A cheaper remedy keeps what each addition **lost**, in the same
+# narrow format, and adds it the next time. It is called *compensated summation* or Kahan summation, and optimizers use
+# it to train weights in pure bf16.
 #
 # One addition in bf16 shows the loss:
 
@@ -593,22 +597,22 @@ print(f"with an fp32 accumulator: {(total.float() + value.float()).item():.6f}, 
 # **Exercise.** Write one compensated addition.
 #
 # *Contract.*
-# - All tensors have one shape and one format, fp16 or bf16, and so have both results.
+# - All tensors, and both results, have the same shape and the same format, fp16 or bf16.
 # - `lost` is what `total` lacks so far, so that `total + lost` is the better sum; at first it is 0.
 # - Return the new total and what it lacks now.
 #
-# The check looks at the result of hundreds of additions in fp16 and bf16: the total has to be within one spacing of the
-# exact sum, and total plus lost within 0.3 spacings.
+# The check looks at the result of hundreds of additions in fp16 and bf16. The total has to be within one spacing of
+# the exact sum, and total plus lost within 0.3 spacings.
 
 
 # %% exercise="add_compensated"
 def add_compensated(total: torch.Tensor, lost: torch.Tensor, value: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Add a value to a total, and keep what the narrow format loses.
+    """Add a value to a total, and keep what is lost in the narrow format.
 
     Args:
         total: Totals [count] in fp16 or bf16.
         lost: What the totals lack so far, in the same format.
-        value: What is added, in the same format.
+        value: Values to add, in the same format.
 
     Returns:
         The new total and what it lacks, in the same format.
@@ -622,7 +626,7 @@ def add_compensated(total: torch.Tensor, lost: torch.Tensor, value: torch.Tensor
 
 # %%
 def add_up_compensated(dtype: torch.dtype) -> float:
-    """Add 0.01 a thousand times, compensated."""
+    """Add 0.01 a thousand times with compensated summation."""
     total, lost, value = torch.zeros((), dtype=dtype), torch.zeros((), dtype=dtype), torch.tensor(0.01, dtype=dtype)
     for _ in range(1000):
         total, lost = add_compensated(total, lost, value)
@@ -636,20 +640,20 @@ check_compensated_sum(add_compensated)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two additions happen: what is it that you want to add now, with what was lost before?<br>
-# Then: what was really added is the difference of two totals. Keep the old one until you have it.
+# First: there are two additions. What do you want to add now, given what was lost before?<br>
+# Then: what was really added is the difference of two totals. Keep the old total until you have computed it.
 # </details>
 
 # %% [markdown]
-# The bf16 total of 0.01 is 10.0 here, where the exact sum is 10.0098: 0.01 in bf16 is 0.0100098. A total of 2 bytes
-# and a `lost` of 2 bytes do the work of 4 bytes, with the products in bf16.
+# The bf16 total of 0.01 is 10.0 here, and the exact sum is 10.0098, because 0.01 in bf16 is 0.0100098. A total of 2
+# bytes and a `lost` of 2 bytes do the work of 4 bytes, while the products stay in bf16.
 
 # %% [markdown]
 # ## Further: a second moment that does not decay
 #
-# To halve AdamW's state, you store its second moment in 16 bits. Each update computes `v = beta2 * v + (1 - beta2) *
-# gradient**2` and rounds it. Then one bad batch makes `v` large, and the gradients after it are small. In fp32, `v`
-# decays by the factor `beta2` at each update. In bf16?
+# To halve AdamW's state, you could store its moments in 16 bits. Each update would then compute the second moment as
+# `v = beta2 * v + (1 - beta2) * gradient**2` and round it. Suppose that one bad batch makes `v` large, and that the
+# gradients after it are small. In fp32, `v` decays by the factor `beta2` at each update. And in bf16?
 
 # %%
 for beta2 in (0.9, 0.95, 0.999):
@@ -659,17 +663,17 @@ for beta2 in (0.9, 0.95, 0.999):
     print(f"beta2 {beta2}: from 1.9, after {updates} updates without a gradient: {moment.item():.4g}")
 
 # %% [markdown]
-# With AdamW's default of 0.999 the moment never moves, at any size. AdamW divides by its root, so the updates of this
-# weight stay too small for the rest of the training. Nothing reports it.
+# With AdamW's default of 0.999 the moment never moves, whatever its size. AdamW divides by its root, so the updates of
+# this weight stay too small for the rest of the training, and nothing reports it.
 #
 # **Exercise.** Decide, before a run, what happens to such a moment in a given format.
 #
-# *Contract.* The gradient is 0 from now on, each product is rounded to even, and exponents have no end. Return
-# - `"frozen"`: no number changes;
-# - `"stalls"`: some numbers fall, and come to rest at a number above 0;
-# - `"decays"`: every number falls, again and again.
+# *Contract.* The gradient is 0 from now on, each product is rounded to even, and exponents have no limits. Return
+# - `"frozen"` if no number changes;
+# - `"stalls"` if some numbers fall, but come to rest at a number above 0;
+# - `"decays"` if every number falls, again and again.
 #
-# `1 - beta2` is at least 5 % away from every limit.
+# In the check, `1 - beta2` is at least 5 % away from every threshold between two answers.
 
 # %% tags=["given"]
 from grader import check_moment_fate
@@ -677,11 +681,11 @@ from grader import check_moment_fate
 
 # %% exercise="fate_of_moment"
 def fate_of_moment(beta2: float, mantissa_bits: int) -> str:
-    """Say what happens to a second moment that is stored in a narrow format, once its gradient is 0.
+    """Decide what happens to a second moment that is stored in a narrow format once its gradient is 0.
 
     Args:
         beta2: Factor of the moment at each update, below 1.
-        mantissa_bits: Bits of the mantissa that are stored, from 5 to 10.
+        mantissa_bits: Stored bits of the mantissa, from 5 to 10.
 
     Returns:
         "frozen", "stalls" or "decays".
@@ -703,24 +707,25 @@ check_moment_fate(fate_of_moment)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: for which loss does a number round back to itself?<br>
-# Then: between 1 and 2 the spacing is constant, and the loss is not. Where is it smallest, and where largest? All
-# other powers of two behave alike.
+# First: for which losses does a number round back to itself?<br>
+# Then: between 1 and 2 the spacing is constant, but the loss is not. Where is the loss smallest, and where largest?
+# All other powers of two behave alike.
 # </details>
 
 # %% [markdown]
 # ## Further: stochastic rounding
 #
-# The remedy without any extra memory: round up **at random**, with the probability of the share of the way. 1.25
-# between 1 and 2 becomes 2 in a quarter of all cases, so the mean is right, and a sum of many small parts moves.
+# This remedy takes no extra memory: it rounds up **at random**. Between 1 and 2, the value 1.25 becomes 2 in a quarter
+# of all cases. The mean is therefore right, and a sum of many small parts moves.
 #
 # **Exercise.** Round to bf16 in this way.
 #
 # *Contract.*
-# - Of the two numbers of bf16 around a value, one is nearer to zero. The *share* is how far the value is from it, as a
-#   part of the spacing between the two.
-# - Where `noise < share`, return the number farther from zero, else the nearer one. A number of bf16 stays.
-# - Values are finite and normal, or 0; leave `values` as they are.
+# - Of the two bf16 numbers around a value, one is nearer to zero. The *share* is the distance of the value from that
+#   one, divided by the spacing between the two.
+# - Where `noise < share`, return the number farther from zero, otherwise the nearer one. A value that is a bf16 number
+#   stays unchanged.
+# - Values are finite and normal, or 0. Do not change `values`.
 
 # %% tags=["given"]
 from grader import check_stochastic_rounding
@@ -765,12 +770,13 @@ check_stochastic_rounding(round_stochastically)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: divide by the spacing of bf16 at the value, as in your rounding to even. What is left behind the point?<br>
-# Then, another way: bf16 is the upper half of fp32's bits. What do the lower 16 bits say about the share?
+# First: divide by the spacing of bf16 at the value, as in your rounding to even. What remains after the decimal
+# point?<br>
+# Then, another way: bf16 is the upper half of fp32's bits. What do the lower 16 bits show about the share?
 # </details>
 
 # %% [markdown]
-# The mean follows fp32, while single moments scatter around it. torchao's optimizers offer stochastic rounding of
+# The mean follows fp32, while single moments scatter around it. torchao's optimizers offer stochastic rounding for
 # weights that are trained in pure bf16.
 
 # %% [markdown]
@@ -779,8 +785,8 @@ check_stochastic_rounding(round_stochastically)
 # <details><summary>Which bits determine the range, and which the precision?</summary>
 # Exponent bits determine the range, mantissa bits the precision.
 # </details>
-# <details><summary>65519 and 65520 become what in fp16, and why?</summary>
-# 65504 and infinity: the second is half-way to a number that fp16 does not have, and is rounded up.
+# <details><summary>What do 65519 and 65520 become in fp16, and why?</summary>
+# 65504 and infinity: 65520 is half-way to a number that fp16 does not have, and is rounded up.
 # </details>
 # <details><summary>When does a sum stop growing?</summary>
 # When what you add is less than half of the spacing at the total.
@@ -797,8 +803,8 @@ check_stochastic_rounding(round_stochastically)
 # - [FP8 formats for deep learning][fp8]: e4m3 without infinity, 448, and e5m2.
 # - [Mixed precision training][mixed]: gradients that vanish in fp16, master weights.
 # - [DLFloat][dlfloat]: the format 1-6-9.
-# - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, reduced-precision
-#   reductions, tf32 and its switches.
+# - [PyTorch, numerical accuracy][accuracy] and [CUDA semantics][cuda]: sums in fp32, reduced-precision reductions,
+#   tf32 and its switches.
 # - [NVIDIA, A100 data sheet][a100]: the rates. [NVIDIA, matrix multiplication guide][guide]: multiples of 8 and 64.
 # - [nanoGPT][nanogpt]: a vocabulary of 50,304.
 # - W. Kahan, Further remarks on reducing truncation errors, 1965.

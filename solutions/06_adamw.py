@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 6. AdamW
 #
-# You write AdamW, predict to the byte what it keeps, and use its groups in raw PyTorch, Accelerate and the Trainer.
+# You write AdamW, predict to the byte what it keeps, and use its parameter groups in raw PyTorch, with Accelerate and
+# with the Trainer.
 #
 # 60 min (estimated) · CPU is enough · after lesson 05
 
@@ -32,23 +33,24 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Mixed precision trains with 16-bit weights in some recipes. What are master weights for?</summary>
-# They are a 32-bit copy. Small updates would be rounded away in 16 bits.
+# <details><summary>Some mixed-precision recipes train with 16-bit weights. What are master weights for?</summary>
+# They are a 32-bit copy of the weights. In 16 bits, small updates would be rounded away.
 # </details>
 # <details><summary>What does gradient checkpointing trade?</summary>
-# Memory of activations for a second forward of each segment.
+# It saves the memory of activations at the price of a second forward pass of each segment.
 # </details>
 
 # %% [markdown]
 # **The problem.** DistilBERT has 65,783,042 parameters in 104 tensors. In float32 they take 250.9 MiB.
 #
-# You train it with plain SGD, and it fits. You change one line, `torch.optim.AdamW(...)`, and the GPU runs out of
-# memory. No batch is larger, no layer is new. What does AdamW hold that SGD does not, and what does it buy?
+# You train it with plain SGD, and it fits. Then you change one line, to `torch.optim.AdamW(...)`, and the GPU runs out
+# of memory, although neither the batch nor the model has grown. What does AdamW hold that SGD does not, and what does
+# it buy with this memory?
 
 # %% [markdown]
 # ## Four rules
 #
-# An optimizer is a rule: it turns a gradient `g` into a change of a weight `w`. All are computed element by element.
+# An optimizer is a rule that turns a gradient `g` into a change of a weight `w`. All four rules are element-wise.
 #
 # | optimizer | rule at step `t` |
 # |---|---|
@@ -57,16 +59,16 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # | RMSProp | `s = alpha * s + (1 - alpha) * g**2`, then `w -= lr * g / (sqrt(s) + eps)` |
 # | AdamW | `w -= lr * decay * w`, then `w -= lr * (m / share1) / (sqrt(s / share2) + eps)` |
 #
-# AdamW's `m = beta1 * m + (1 - beta1) * g` is a mean of gradients. Its `s` is RMSProp's, with `beta2` for `alpha`. A
-# share is `1 - beta**t`, computed again at each step.
+# In AdamW, `m = beta1 * m + (1 - beta1) * g` is a running mean of gradients, and `s` is that of RMSProp with `beta2`
+# in place of `alpha`. `share1` is `1 - beta1**t` and `share2` is `1 - beta2**t`; both are computed again at each step.
 
 
 # %% [markdown]
-# *Gradient descent* takes `g` from all the data; **SGD** takes it from one mini-batch, which is noisy but far
-# cheaper. One `lr` then has to fit all weights. Where gradients differ in size by orders of magnitude, no single
-# rate does: rare words, for example, have a gradient in few batches. **AdaGrad** (2011) gave each weight a rate of its
-# own, which helps such *rare features*; RMSProp and Adam kept that idea. The price is a second state, and that Adam's
-# result depends on `lr`, `beta2` and `eps`: try more than one.
+# *Gradient descent* computes `g` from all the data. **SGD** computes it from one mini-batch, which is noisy but far
+# cheaper. A single `lr` then has to fit all weights. It cannot where gradients differ by orders of magnitude: rare
+# words, for example, have a gradient in few batches only. **AdaGrad** (2011) gave each weight a rate of its own, which
+# helps such *rare features*, and RMSProp and Adam kept that idea. The price is a second state. In addition, Adam's
+# result depends on `lr`, `beta2` and `eps`, so try more than one value of each.
 
 
 # %% tags=["given"]
@@ -93,7 +95,7 @@ def run_by_hand(update, gradients, **options):
 
 # %% tags=["given"]
 def run_torch(optimizer_class, gradients, **options):
-    """The same with an optimizer of PyTorch."""
+    """Do the same with an optimizer of PyTorch."""
     weight = torch.nn.Parameter(torch.linspace(-1, 1, 12, device=device).view(3, 4))
     optimizer = optimizer_class([weight], **options)
     rows = []
@@ -109,8 +111,8 @@ gradients = torch.randn(20, 3, 4).to(device)
 
 
 # %% [markdown]
-# The first two are worked. `state` is a dict that survives from step to step: what a rule carries over to the next
-# step, it keeps there. The next cell takes 20 steps and compares the weights with PyTorch's.
+# The first two rules are written out here. `state` is a dict that persists from step to step: a rule stores there what
+# it carries over to the next step. The next cell takes 20 steps and compares the weights with PyTorch's.
 
 # %%
 for name, by_hand, by_torch in (
@@ -126,30 +128,30 @@ for name, by_hand, by_torch in (
 # %% [markdown]
 # ## Predict: the bytes of the state
 #
-# What a rule needs again at the next step is its **state**. Read the four rules once more. Which letters are carried
-# over to the next step?
+# What a rule carries over to the next step is its **state**. Read the four rules once more: which letters are carried
+# over?
 #
 # Three facts about PyTorch:
 #
-# - What is carried over has the shape of its parameter, and its number format.
-# - RMSProp and AdamW also count their steps: one float32 number for **each tensor**. `SGD` does not count.
-# - A tensor without gradient is skipped. A frozen one, with `requires_grad=False`, never has any state.
+# - What is carried over has the shape and the number format of its parameter.
+# - RMSProp and AdamW also count their steps, with one float32 number for **each tensor**. `SGD` does not count steps.
+# - A tensor without a gradient is skipped. A frozen tensor, with `requires_grad=False`, never has any state.
 
 # %% [markdown]
-# **Exercise.** Predict the bytes.
+# **Exercise.** Predict the bytes of the state.
 #
 # *Contract.*
-# - `parameters` is what the optimizer receives, `optimizer` one of the four names of the table. Return the bytes of its
-#   state after the first step; a float that equals the integer will do.
-# - The tensors have no values and no `.grad` yet: `requires_grad` says which are trained. Compute the bytes, and change
-#   nothing.
+# - `parameters` are the tensors that the optimizer receives; `optimizer` is one of the four names in the table.
+# - Return the bytes of its state after the first step; a float that equals the integer is accepted.
+# - The tensors have no values and no `.grad` yet; every tensor with `requires_grad` is trained. Compute the bytes, and
+#   change nothing.
 #
-# Judged to the byte, on DistilBERT and on lists with frozen and with 16-bit tensors.
+# The check asks for the exact bytes, on DistilBERT and on lists with frozen and with 16-bit tensors.
 
 
 # %% exercise="predict_optimizer_state"
 def predict_optimizer_state(parameters: list, optimizer: str) -> int:
-    """Bytes that an optimizer keeps from step to step.
+    """Predict the bytes that an optimizer keeps from step to step.
 
     Args:
         parameters: Tensors; each has .numel(), .element_size() and .requires_grad.
@@ -174,13 +176,13 @@ check_state_bytes(predict_optimizer_state)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: take one Linear(3, 4). It has two tensors. Write the state of each rule for it as a list of tensors.<br>
+# First: take one Linear(3, 4), which has two tensors. For each rule, write its state as a list of tensors.<br>
 # Then: which parts grow with the numbers in a tensor, and which with the number of tensors?
 # </details>
 
 # %% [markdown]
-# **Run.** Now DistilBERT. Each optimizer takes one step with gradients of zero: they have the size of real ones. The
-# meter counts tensors, each storage once.
+# **Run.** Now measure DistilBERT. Each optimizer takes one step with gradients of zero, because its state is then as
+# large as with real ones. The meter counts tensors, each storage once.
 
 # %%
 from grader import make_distilbert, optimizer_state_bytes, optimizer_state_elements
@@ -202,18 +204,18 @@ for name, make_optimizer in (makers | {"RMSProp": torch.optim.RMSprop}).items():
 del model, optimizer, parameter
 
 # %% [markdown]
-# **Investigate.** AdamW keeps two numbers for each parameter: 2 x 65,783,042. Two float32 numbers for each would be
-# 526,264,336 bytes. The meter shows 526,264,752 bytes. The 416 bytes between them are 104 step counters of 4 bytes.
+# **Investigate.** AdamW keeps two numbers for each parameter: 2 x 65,783,042. In float32 these take 526,264,336 bytes,
+# but the meter shows 526,264,752 bytes. The difference of 416 bytes is 104 step counters of 4 bytes.
 #
-# In words: *the state is the number of moments times the trained parameters, in their format. RMSProp and AdamW add one
-# counter for each trained tensor.*
+# In words: *the state is the number of moments times the trained parameters, in their format. RMSProp and AdamW add
+# one counter for each trained tensor.*
 #
 # **Names.** *Optimizer state*. AdamW's `m` and `s` are the *first* and the *second moment*, in PyTorch `exp_avg` and
 # `exp_avg_sq`. They are not derivatives: `s` is a mean of squared gradients. 501.89 *MiB* are 526.26 *MB*; many tools
-# print MiB and write MB.
+# print MiB but write MB.
 
 # %% [markdown]
-# Do the bytes show in the peak of a training step? You know the chain of lesson 01: 16 blocks, 512 rows, 32.1 MiB of
+# Does the state show in the peak of a training step? You know the chain of lesson 01: 16 blocks, 512 rows, 32.1 MiB of
 # parameters. Before you run the cell: how far apart are the three bars?
 
 
@@ -222,7 +224,7 @@ from grader import draw_bars
 
 
 def make_update(make_optimizer, batch_size: int) -> dict:
-    """One update of the chain, as measure_peak_memory takes it."""
+    """Build one update of the chain, as the arguments of measure_peak_memory."""
     model = make_chain(16, 256, 1024).to(device)
     optimizer = make_optimizer(model.parameters())
     inputs = torch.randn(batch_size, 256, device=device)  # [batch, width]
@@ -240,19 +242,19 @@ peaks = {name: measure_peak_memory(**make_update(make_optimizer, 512)) for name,
 draw_bars(peaks, title="Peak of one update, 16 blocks, 512 rows")
 
 # %% [markdown]
-# Each moment takes as much memory as the parameters: 32.1 MiB. State is there for the whole step, whatever the batch
-# is. So the problem has its answer. AdamW holds two more models, from the first step on: the first forward still fits,
-# the second one does not.
+# Each moment takes as much memory as the parameters, 32.1 MiB, and is held during the whole step, whatever the batch
+# size. This answers the question at the start: after its first step, AdamW holds a state of twice the model's size.
+# The first forward pass therefore still fits, but the second one does not.
 #
 # <details><summary>Explain in one sentence: why does a smaller batch not help against optimizer state?</summary>
-# State has the size of the parameters: no row of the batch is in it.
+# The state has the size of the parameters, which does not depend on the rows of the batch.
 # </details>
 
 # %% [markdown]
 # ## Complete: Adam from RMSProp
 #
-# What does the second moment buy? RMSProp divides each gradient by the root of its recent mean square. So a weight
-# with gradients of 0.001 moves as far as one with gradients of 10. RMSProp is worked.
+# What does the second moment buy? RMSProp divides each gradient by the root of its recent mean square, so a weight
+# with gradients of 0.001 moves as far as one with gradients of 10. RMSProp is written out in the next cell.
 
 # %% tags=["given"]
 from grader import check_adam_updates
@@ -273,7 +275,7 @@ print(f"RMSProp: largest difference to torch after 20 steps: {float(difference.a
 
 
 def step_lengths(update, **options):
-    """How far each step moves a weight whose gradient is always 1, in units of the learning rate."""
+    """Return how far each step moves a weight whose gradient is always 1, in units of the learning rate."""
     places = run_by_hand(update, torch.ones(1000, 3, 4, device=device), lr=1e-3, **options)[:, 0, 0]
     start = torch.full_like(places[:1], -1.0)
     return ((torch.cat([start, places[:-1]]) - places) / 1e-3).tolist()
@@ -291,24 +293,25 @@ draw_curves(
 
 # %% [markdown]
 # With a gradient that is always 1, each step should be one learning rate long. RMSProp's first step is **ten** times
-# as long. Its mean starts at zero. After one step it is `(1 - alpha) * 1 = 0.01`, and the root of that is 0.1.
+# as long, because its mean starts at zero: after one step the mean is `(1 - alpha) * 1 = 0.01`, and the root of that
+# is 0.1.
 #
-# Adam corrects this **bias**. After `t` steps, a mean that started at zero has seen only a share `1 - beta**t` of its
-# weight. Divided by this share, it is a true mean from the first step on.
+# Adam corrects this **bias**. In a running mean that started at zero, the coefficients of the first `t` values add up
+# to only `1 - beta**t` instead of 1. Divided by this share, it is a true mean from the first step on.
 #
-# Adam also takes a mean of the gradients, with `beta1`, in place of the gradient itself. It starts at zero too.
+# Adam also replaces the gradient itself by a running mean of gradients, with `beta1`. This mean starts at zero, too.
 
 # %% [markdown]
-# **Exercise.** Complete Adam. The state and the step count are there.
+# **Exercise.** Complete Adam. The state and the step count are given.
 #
 # *Contract.*
-# - Update both moments in `state`, correct them, and change `weight` in place. Leave the gradient as it is.
-# - Moments have the format of the weight. Corrected moments are used, not kept.
-# - `eps` is added to the root of the corrected second moment.
-# - By hand: without an optimizer of PyTorch.
+# - Update both moments in `state`, correct their bias, and change `weight` in place. Do not change the gradient.
+# - Moments have the format of the weight. Use the corrected moments for the step, but do not store them.
+# - Add `eps` to the root of the corrected second moment.
+# - Write it by hand, without an optimizer of PyTorch.
 #
-# Judged by the weights after each of 20 steps, with other betas, with an `eps` that is large enough to matter, and on
-# other shapes.
+# The check compares the weights after each of 20 steps, with other betas, with an `eps` that is large enough to
+# matter, and on other shapes.
 
 
 # %% exercise="adam_update"
@@ -317,11 +320,11 @@ def adam_update(weight, gradient, state: dict, lr: float, betas: tuple = (0.9, 0
 
     Args:
         weight: Changed in place; any shape.
-        gradient: Of the same shape.
-        state: Empty at the first step; what it holds comes back at the next one.
+        gradient: Gradient of the same shape.
+        state: Empty at the first step; what you store in it is passed to the next step.
         lr: Learning rate.
         betas: Decay rates of the first and of the second moment.
-        eps: Added to the root.
+        eps: Added to the root of the second moment.
     """
     if not state:
         state |= {"step": 0, "mean": torch.zeros_like(weight), "square_mean": torch.zeros_like(weight)}
@@ -346,28 +349,29 @@ check_adam_updates(adam_update)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: take a gradient of 1 and write down both moments after step 1, and what each has to be divided by to be 1.<br>
-# Then: RMSProp's two lines are there. Which line is new, and which two names does the last line use instead?
+# First: take a gradient of 1. Write down both moments after step 1, and what each has to be divided by to become
+# 1.<br>
+# Then: you have RMSProp's two lines. Which line is new, and which two names does the last line use instead?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: uncorrected, Adam's first step is 3.16 times too long. Why?</summary>
-# The first moment is 0.1 of the gradient and the root of the second is 0.0316 of it: their ratio is 3.16.
+# <details><summary>Explain in one sentence: why is Adam's first step 3.16 times too long without correction?</summary>
+# The first moment is 0.1 of the gradient, and the root of the second is 0.0316 of it: their ratio is 3.16.
 # </details>
 #
-# **Modify.** Call `step_lengths(adam_update, betas=(0.9, 0.9))[:3]`. Before you do: is the first step longer, shorter,
-# or as long as before?
+# **Modify.** Call `step_lengths(adam_update, betas=(0.9, 0.9))[:3]`. Before you run it: is the first step longer,
+# shorter, or as long as before?
 #
 # <details><summary>Answer</summary>
-# As long as before: one learning rate. Each moment is divided by its own share, so the betas cancel.
+# As long as before, one learning rate: each moment is divided by its own share, so the betas cancel.
 # </details>
 
 # %% [markdown]
 # ## Write: AdamW
 #
-# **Weight decay** pulls each weight towards zero. A model with more freedom than data fits the noise of its training
-# rows with large weights; decay puts a price on every weight, so only those that many rows agree on stay large.
-# Here 50 weights learn from 60 noisy rows. Before you run the cell: which of the two errors does decay lower?
+# **Weight decay** pulls each weight towards zero. A model with more freedom than data fits the noise in its training
+# rows with large weights. Decay puts a price on every weight, so only those that many rows support stay large. In the
+# next cell, 50 weights learn from 60 noisy rows. Before you run it: which of the two errors does decay lower?
 
 # %%
 from grader import draw_curves
@@ -392,13 +396,14 @@ for decay in decays:
 draw_curves(decays, errors, title="Error after 300 updates", x_label="weight_decay", y_label="mean squared error")
 
 # %% [markdown]
-# The training error rises with decay. The error on other rows falls first, and rises where decay is too large.
+# The training error rises with the decay. The error on other rows falls at first, and rises again where the decay is
+# too large.
 #
-# In SGD it does not matter how a weight decays: `lr * decay * w` taken from the weight, or `decay * w` added to the
-# gradient. In Adam it does: what is added to the gradient passes through both moments, and is divided by the root of
-# the second. Here are two weights of 1.0. The gradient of the first changes between 10 and -10, that of the second
-# between 0.1 and -0.1: these steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each. Before you
-# run the cell: which of them does Adam let decay less?
+# In plain SGD it does not matter whether you subtract `lr * decay * w` from the weight or add `decay * w` to the
+# gradient. In Adam it does, because what is added to the gradient passes through both moments and is divided by the
+# root of the second. Consider two weights of 1.0. The gradient of the first alternates between 10 and -10, that of the
+# second between 0.1 and -0.1, so their steps nearly cancel. Decay alone would leave `(1 - 0.01 * 0.1)**200` of each.
+# Before you run the cell: which of them does Adam let decay less?
 
 # %%
 for optimizer_class in (torch.optim.Adam, torch.optim.AdamW):
@@ -412,13 +417,13 @@ for optimizer_class in (torch.optim.Adam, torch.optim.AdamW):
 print(f"decay alone: {(1 - 0.01 * 0.1) ** 200:.3f}")
 
 # %% [markdown]
-# With `Adam` the weight with large gradients hardly decays, and the other one far too much. With `AdamW` both decay
-# alike. They end a little below decay alone, since the first steps are the largest and do not cancel.
+# With `Adam` the weight with large gradients hardly decays, and the other one decays far too much. With `AdamW` both
+# decay alike. They end slightly below decay alone, because the first steps are the largest and do not cancel.
 #
 # The W means that the decay is **decoupled**: first `w *= 1 - lr * weight_decay`, then Adam's step.
 #
 # PyTorch's optimizers work on **groups** of parameters. Each group is a dict with its own options. `OwnOptimizer` is
-# such an optimizer, and its step is a function of yours: `OwnOptimizer(adamw_step, parameters, lr=1e-3)`.
+# such an optimizer, with a step function that you write: `OwnOptimizer(adamw_step, parameters, lr=1e-3)`.
 
 # %% tags=["given"]
 from grader import OwnOptimizer, check_adamw_steps
@@ -434,14 +439,14 @@ print(f"state of the first parameter: {example.state[layer.weight]}")
 # **Exercise.** Write AdamW's step, from an empty cell.
 #
 # *Contract.*
-# - Go through `optimizer.param_groups`. Read each group's `"lr"`, `"betas"`, `"eps"` and `"weight_decay"` at each step.
-# - Skip a parameter whose `.grad` is None: no decay, and its state stays as it is.
-# - `optimizer.state[parameter]` is an empty dict at first. Keep two moments there, in the parameter's format, and that
+# - At each step, read `"lr"`, `"betas"`, `"eps"`, `"weight_decay"` of each group in `optimizer.param_groups`.
+# - Skip a parameter whose `.grad` is None: no decay, and no change of its state.
+# - `optimizer.state[parameter]` is an empty dict at first. Keep two moments in it, in the parameter's format, and that
 #   parameter's own step count.
-# - Change parameters in place, and nothing else; gradients are off during a step. By hand: without an optimizer of
-#   PyTorch.
+# - Change parameters in place, and nothing else; gradients are off during a step.
+# - Write it by hand, without an optimizer of PyTorch.
 #
-# Judged by the weights after each of 20 steps, with several groups, and by the bytes of the state.
+# The check compares the weights after each of 20 steps, with several groups, and the state's bytes.
 
 
 # %% exercise="adamw_step"
@@ -486,19 +491,19 @@ check_adamw_steps(adamw_step)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write Adam for one parameter, with its own state. Put the two loops and the skip around it.<br>
-# Then: one line is left. It acts on the weight before Adam's step, and no moment sees it.
+# Then: one line is still missing. It acts on the weight before Adam's step, and it does not affect any moment.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: what does decoupled mean?</summary>
-# The decay shrinks the weight itself, so neither its gradient nor the moments change how much.
+# The decay shrinks the weight itself, so neither the gradient nor the moments affect how much it shrinks.
 # </details>
 #
 # ## What AdamW hides
 #
-# A loop forgets to divide by the number of micro-batches: each gradient is 4 times too large. Before you run the
-# cell: how far from the right run does SGD end after 20 updates, and how far AdamW? Measure it as a share of the way
-# that the right run went.
+# Suppose that a loop forgets to divide by the number of micro-batches, so each gradient is 4 times too large. Before
+# you run the cell: how far from the right run does SGD end after 20 updates, and how far AdamW? Both distances are
+# relative to how far the right run moved.
 
 # %%
 from grader import measure_weight_distance
@@ -523,18 +528,18 @@ for name, make_optimizer in makers.items():
     print(f"{name:<18} a gradient 4 times too large ends {distance:.1e} of the way from the right run")
 
 # %% [markdown]
-# SGD goes 4 times as far: it ends 3 times as far from the right weights as the right run moved. AdamW divides the
+# SGD moves 4 times as far, so it ends 3 times as far from the right weights as the right run moved. AdamW divides the
 # factor out: `m` is 4 times as large, and so is the root of `s`. Only `eps` does not scale.
 #
-# So AdamW forgives a wrong scale, and it **hides** it. A loss curve under AdamW does not show whether your accumulation
-# divides. Compare gradients, or weights under SGD. What AdamW does not hide is a wrong mix: some groups scaled, and
-# others not.
+# AdamW therefore tolerates a wrong scale, but it also **hides** it. A loss curve under AdamW does not show whether
+# your accumulation divides. Compare gradients, or weights under SGD. What AdamW does not hide is a wrong mix, in which
+# only some groups are scaled.
 
 # %% [markdown]
 # ## A real run
 #
-# The task: do two sentences have the same subject? A small BERT learns it from 2,400 pairs in 2 epochs. *F1* is the
-# harmonic mean of precision and recall; 1 is perfect. The cell takes about 10 seconds.
+# The task is to decide whether two sentences have the same subject. A small BERT learns it from 2,400 pairs in 2
+# epochs. *F1* is the harmonic mean of precision and recall; 1 is perfect. The cell takes about 10 seconds.
 
 # %%
 from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
@@ -565,14 +570,14 @@ print(f"parameters {format_bytes(sum(p.nbytes for p in classifier.parameters()))
 print(f"optimizer state {format_bytes(optimizer_state_bytes(optimizer))}")
 
 # %% [markdown]
-# Keep the three numbers: loss, F1 and state. Lesson 07 and lesson 08 train the same classifier with a fraction of
-# this state.
+# Note the three numbers: loss, F1 and state. Lessons 07 and 08 train the same classifier with a fraction of this
+# state.
 
 # %% [markdown]
 # ## Three forms of one run
 #
-# Biases and the weights of normalisations are usually not decayed. A published guide builds two groups for that, and
-# takes the decay from the Trainer's arguments. Before you run the cell: what are the two decays?
+# Biases and the weights of normalisations usually do not decay. A published guide builds two parameter groups for that
+# purpose, and takes their decay from the Trainer's arguments. Before you run the cell: what are the two decays?
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -585,7 +590,7 @@ same_run = plain_trainer_arguments(device)  # one epoch in order, no clipping, c
 
 
 def train_raw(model, optimizer, dataset, rows: int) -> None:
-    """The reference: one update for each batch of so many rows, in order."""
+    """Train the reference: one update for each batch of `rows` rows, in order."""
     for batch in DataLoader(dataset, batch_size=rows):
         model(**{name: values.to(device) for name, values in batch.items()}).loss.backward()
         optimizer.step()
@@ -614,9 +619,9 @@ for rule, decayed in (
     print(f"{rule:<22} decays {len(decayed)} of {len(names)} parameters")
 
 # %% [markdown]
-# Both published decays are 0.0: nothing decays, and the groups do not differ. The Trainer finds its groups with
-# `get_parameter_names`, which leaves out biases and normalisations by type and by name; a rule by name alone can decay
-# normalisations.
+# Both published decays are 0.0, so nothing decays, and the groups do not differ. The Trainer itself finds its groups
+# with `get_parameter_names`, which leaves out biases and normalisations by type and by name. A rule that looks only at
+# names can decay normalisations.
 #
 # Here is one run without groups in three forms:
 #
@@ -631,15 +636,15 @@ for rule, decayed in (
 # **Exercise.** Train with two decay groups, once with Accelerate and once with the Trainer.
 #
 # *Contract (both).*
-# - AdamW, default betas and epsilon, constant `lr`. Parameters of two and more dimensions decay by `weight_decay`, all
-#   others do not.
-# - One epoch in order, in training mode; one update for each batch of `rows` rows, the short last one included.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns; call `model(**batch)`, not
+# - Use AdamW with default betas and epsilon and constant `lr`. Parameters with two or more dimensions decay by
+#   `weight_decay`, all others do not.
+# - Train one epoch in order, in training mode: one update for each batch of `rows` rows, the short last one included.
+# - Accelerate: prepare model, optimizer and loader, and use what `prepare` returns. Call `model(**batch)`, not
 #   `.forward`, and `accelerator.backward`.
 # - Trainer: add your arguments to `same_run` with `|`.
 # - Return nothing.
 #
-# Judged by gradients, options, bytes of optimizer state and weights, against `train_raw`.
+# The check compares gradients, options, bytes of optimizer state and weights with those of `train_raw`.
 
 
 # %% exercise="train_decay_groups_with_accelerate"
@@ -648,10 +653,10 @@ def train_decay_groups_with_accelerate(model, dataset, rows: int, lr: float, wei
 
     Args:
         model: Returns an output with .loss.
-        dataset: Rows as the model takes them, labels included.
-        rows: Rows of an update.
-        lr: Learning rate, constant.
-        weight_decay: Of matrices and embeddings.
+        dataset: Rows with the columns that the model takes, labels included.
+        rows: Rows of each update.
+        lr: Constant learning rate.
+        weight_decay: Weight decay of matrices and embeddings.
     """
     ### BEGIN SOLUTION
     decayed = [parameter for parameter in model.parameters() if parameter.dim() > 1]
@@ -672,10 +677,10 @@ def train_decay_groups_with_trainer(model, dataset, rows: int, lr: float, weight
 
     Args:
         model: Returns an output with .loss.
-        dataset: Rows as the model takes them, labels included.
-        rows: Rows of an update.
-        lr: Learning rate, constant.
-        weight_decay: Of matrices and embeddings.
+        dataset: Rows with the columns that the model takes, labels included.
+        rows: Rows of each update.
+        lr: Constant learning rate.
+        weight_decay: Weight decay of matrices and embeddings.
     """
     ### BEGIN SOLUTION
     own = {"optim": "adamw_torch_fused", "learning_rate": lr, "weight_decay": weight_decay}
@@ -726,23 +731,23 @@ check_decay_groups_trainer(train_decay_groups_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: how many dimensions has a weight matrix, an embedding, a bias, a normalisation's weight?<br>
-# Then: with Accelerate you make the groups. The Trainer makes two such groups by itself: it spares biases and
-# normalisations by name and type, which gives the same groups here. Which argument does it take the decay from, and
+# First: how many dimensions does a weight matrix have, an embedding, a bias, a normalisation's weight?<br>
+# Then: with Accelerate you make the groups. The Trainer makes two such groups by itself: it excludes biases and
+# normalisations by name and type, which gives the same groups here. From which argument does it take the decay, and
 # which optimizer does `same_run` name?
 # </details>
 
 # %% [markdown]
-# All forms of AdamW keep the same state. The right Trainer ends near 1e-3 from the raw loop and not at 0: its AdamW is
-# fused and rounds differently, and AdamW takes full steps from gradients that are nearly zero, so it makes rounding
-# visible. (The check compares with the weights that AdamW reaches from your form's own gradients.)
+# All forms of AdamW keep the same state. A correct Trainer form ends about 1e-3 from the raw loop instead of 0,
+# because its AdamW is fused and rounds differently. AdamW takes full steps from gradients that are nearly zero, which
+# makes the rounding visible. (The check compares with the weights that AdamW reaches from your form's own gradients.)
 
 # %% [markdown]
 # ## The price
 #
-# PyTorch has AdamW three times, with the same steps. The **loop** goes from tensor to tensor. `foreach=True` runs
-# each operation for all tensors at once. `fused=True` runs the whole update in one kernel. The next cell takes 32
-# rows, so that the peak is in the update.
+# PyTorch implements AdamW in three ways that take the same steps. The **loop** goes from tensor to tensor.
+# `foreach=True` runs each operation for all tensors at once. `fused=True` runs the whole update in one kernel. The
+# next cell uses 32 rows, so that the peak is in the update.
 
 # %%
 from grader import measure_step_time
@@ -763,8 +768,8 @@ print(measure_step_time(*steps, run_count=3, warm_up_count=1))
 
 # %% [markdown]
 # `foreach` holds a buffer as large as all parameters: 30 MiB more here, and on a GPU it is PyTorch's **default**. For
-# DistilBERT that is a quarter of a GiB at every update. `fused` holds no buffer, so its peak is no longer in the update
-# but at the end of backward. It is the default of the Trainer, `optim="adamw_torch_fused"`.
+# DistilBERT that is a quarter of a GiB at every update. `fused` holds no buffer, so its peak is no longer in the
+# update but at the end of the backward pass. It is the default of the Trainer, `optim="adamw_torch_fused"`.
 #
 # | | buffers | on a GPU, by PyTorch's documentation |
 # |---|---|---|
@@ -773,29 +778,30 @@ print(measure_step_time(*steps, run_count=3, warm_up_count=1))
 # | fused | none | fastest |
 
 # %% [markdown]
-# **Use AdamW when** weights have gradients of very different size, as in transformers, and its 8 bytes for each
-# parameter fit. **Do not when** they do not fit, or when SGD with momentum reaches the same loss in your own runs.
-# **Combine with** decay groups, mixed precision with 32-bit weights (see Further for 16-bit ones), and lessons 07 and
-# 08 where memory is short.
+# - **Use it when** weights have gradients of very different size, as in transformers, and its 8 bytes per parameter
+#   fit.
+# - **Do not when** they do not fit, or when SGD with momentum reaches the same loss in your own runs.
+# - **Combine with** decay groups, mixed precision with 32-bit weights (see Further for 16-bit ones), and lessons 07
+#   and 08 where memory is short.
 
 # %% [markdown] tags=["further"]
-# ## Further: the step inside backward
+# ## Further: the step inside the backward pass
 #
-# At the end of backward, all gradients are there at once: as much as the parameters. But an optimizer needs them one
-# by one. `parameter.register_post_accumulate_grad_hook(hook)` calls `hook(parameter)` as soon as the gradient of that
-# parameter is in `.grad`. A hook may update the weight at once, and free the gradient.
+# At the end of the backward pass all gradients are held at once, and together they are as large as the parameters. But
+# an optimizer needs them only one at a time. `parameter.register_post_accumulate_grad_hook(hook)` calls
+# `hook(parameter)` as soon as the gradient of that parameter is in `.grad`. A hook may update the weight at once, and
+# then free the gradient.
 
 # %% [markdown]
 # **Exercise.** Prepare a model so that `loss.backward()` alone trains it.
 #
 # *Contract.*
-# - After your function, each backward updates every parameter that has `requires_grad`, and keeps no gradient longer
-#   than needed. Gradients are taken as they are; frozen parameters stay frozen.
-# - The optimizers are those that `make_optimizer([...])` makes. Pass each parameter once, even where two modules share
-#   it.
+# - After your function, each backward pass updates every parameter that has `requires_grad`, and keeps no gradient
+#   longer than needed. Gradients are used unchanged; frozen parameters stay frozen.
+# - Use the optimizers that `make_optimizer([...])` returns. Pass each parameter once, even where two modules share it.
 #
-# Judged by the weights after each backward, with frozen and shared weights too, and by the peak: at most 92 % of
-# backward, step and `zero_grad` with AdamW.
+# The check compares the weights after each backward pass, also with frozen and shared weights. With AdamW, the peak
+# may be at most 92 % of that of backward pass, step and `zero_grad`.
 
 # %% tags=["given"]
 from grader import check_adam_backward_peak, check_adam_in_backward
@@ -845,22 +851,23 @@ check_adam_backward_peak(step_in_backward)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: what are the last two lines of your usual loop, for a model with a single parameter?<br>
-# Then: each hook needs an optimizer that holds its parameter. A name that changes in a loop is read when the hook runs.
+# Then: each hook needs an optimizer that holds its parameter. A variable that changes in a loop is read when the hook
+# runs, not when it is registered.
 # </details>
 
 # %% [markdown]
-# The gradients of 32 MiB are gone from the peak, and 27 MiB are saved. The old peak was at the update, when the
-# activations were gone. The new one is inside backward: activations, the one gradient in use and buffers are there
-# together. With the larger batch of the check, activations are a larger part of the peak, so the share saved is
-# smaller.
+# The 32 MiB of gradients are gone from the peak, which saves 27 MiB. The old peak was in the update, when no
+# activations were held any more. The new one is inside the backward pass, which holds activations, the one gradient in
+# use and buffers at the same time. With the larger batch of the check, activations are a larger part of the peak, so
+# the saved fraction is smaller.
 #
-# The price: no gradient waits, so nothing can be done with all of them together. Clipping by the global norm and
-# accumulation need all gradients. So does a scaler that skips a step.
+# The price is that no gradient is kept, so nothing can be done with all of them together. Clipping by the global norm
+# and accumulation need all gradients, and so does a scaler that skips a step.
 
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This published function computes the size of an optimizer's state. It takes `optimizer.state.values()`.
+# This published function computes the size of an optimizer's state. It is called with `optimizer.state.values()`.
 #
 # ```python
 # def compute_optimizer_size(optimizer_state):
@@ -875,24 +882,25 @@ check_adam_backward_peak(step_in_backward)
 #     return total_size_megabytes, total_num_elements
 # ```
 #
-# Find four faults. One costs memory, two count what is not there, and one is a name.
+# Find four faults. One costs memory, two count what does not exist, and one is a name.
 #
 # <details><summary>The four faults</summary>
-# torch.tensor copies every state, and warns. A step count that is a plain int becomes a tensor of 8 bytes. A tensor
-# that many parameters share is counted for each of them. The result is in MiB and is called MB.
+# `torch.tensor` copies every state, and warns. A step count that is a plain int becomes a tensor of 8 bytes. A tensor
+# that many parameters share is counted for each of them. The result is in MiB but is called MB.
 # </details>
 
 # %% [markdown]
-# **Exercise.** Write it so that it works for every optimizer.
+# **Exercise.** Write the function so that it works for every optimizer.
 #
 # *Contract.*
-# - Return two plain numbers, elements and bytes. Only tensors count. Without state both are 0.
+# - Return two plain numbers, elements and bytes; both are 0 without state. Only tensors count.
 # - Each **storage** counts once, with all its bytes, also where several tensors are views of it. Its elements are its
-#   bytes over the `element_size()` of its tensors, which have one format.
-# - Copy, move and change nothing; an empty entry of the state does no harm. Write it yourself, without the meters of
-#   `grader`.
+#   bytes divided by the `element_size()` of its tensors, which share one format.
+# - Copy, move and change nothing. An entry of the state may be None.
+# - Write it yourself, without the meters of `grader`.
 #
-# Judged on AdamW with two groups, on SGD, before the first step, and on an optimizer that packs and shares its state.
+# The check uses AdamW with two groups, SGD, an optimizer before its first step, and one that packs and shares its
+# state.
 
 # %% tags=["given"]
 from grader import check_state_count
@@ -928,15 +936,16 @@ check_state_count(count_state)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: lesson 01 asked which tensors share a storage. What identifies a storage?<br>
-# Then: a dict with one entry for each storage counts it once, however often it is written.
+# Then: a dict with one entry for each storage counts it once, however often the entry is written.
 # </details>
 
 # %% [markdown]
 # ## Further: what the second moment forgets
 #
-# `beta2 = 0.999` averages over about 1,000 steps, 0.95 over 20. Among gradients of 1 there is one of 100. Before
-# you run the cell: how long are the steps 100 and 1,000 steps later? The last line keeps the state of one parameter in
-# bfloat16: one gradient with a square of 500, then 3,750 gradients of 0.
+# `beta2 = 0.999` averages over about 1,000 steps, 0.95 over 20. Suppose that one gradient of 100 occurs among
+# gradients of 1. Before you run the cell: how long are the steps 100 and 1,000 steps later? The last two lines of its
+# output compare the state of one parameter in float32 and in bfloat16, after one gradient with a square of 500 and
+# then 3,750 gradients of 0.
 
 # %%
 spiked = torch.ones(2000, 3, 4, device=device)
@@ -956,18 +965,19 @@ for dtype in (torch.float32, torch.bfloat16):
     print(f"second moment in {dtype}: {optimizer.state[weight]['exp_avg_sq'].item():.4f}")
 
 # %% [markdown]
-# With 0.999, one bad batch still shortens steps to less than half 1,000 steps later; with 0.95 they recover within 200.
-# GPT-3 was trained with 0.95. It matters where gradients have spikes or change in size quickly.
+# With 0.999, one bad batch still shortens the steps to less than half 1,000 steps later; with 0.95 the steps recover
+# within 200. GPT-3 was trained with 0.95. The choice matters where gradients have spikes or change in size quickly.
 #
-# A 16-bit parameter has a 16-bit state. In bfloat16, 0.999 of a number rounds back to the number, so the second moment
-# **stalls**: it never forgets. This is one reason for 32-bit master weights.
+# A 16-bit parameter has a 16-bit state. In bfloat16, 0.999 times a number rounds back to that number, so the second
+# moment **stalls**: it never forgets. This is one reason for 32-bit master weights.
 
 # %% [markdown]
 # ## Further: Muon
 #
 # *Muon* keeps **one** moment, of gradients, and makes it nearly orthogonal by five steps of a *Newton-Schulz*
-# iteration: all directions of the update get about the same length. That has a meaning for matrices only. So the hidden
-# matrices go to `torch.optim.Muon`, and embeddings, the last layer, biases and normalisations to AdamW.
+# iteration, so that all directions of the update get about the same length. That is defined for matrices only. The
+# hidden matrices therefore go to `torch.optim.Muon`, and embeddings, the last layer, biases and normalisations go to
+# AdamW.
 
 # %%
 chain = make_chain(16, 256, 1024).to(device)
@@ -993,13 +1003,14 @@ def muon_update():
 print(measure_step_time(adamw_update, muon_update, run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# Half the state. Its step multiplies matrices, so it takes longer; the lines above measure it here.
+# Muon keeps half the state. Its step multiplies matrices, so it takes longer, as the times above show.
 #
-# ## Further: AdaGrad, where it came from
+# ## Further: AdaGrad, the origin
 #
-# AdaGrad (2011) divides by the root of the **sum** of all squared gradients. A sum only grows, so steps get shorter
-# and shorter: after `t` equal gradients a step is `lr / sqrt(t)` long. RMSProp replaced the sum by a mean that
-# forgets. Adam corrected its start, AdamW took the decay out. The next cell measures AdaGrad's steps.
+# AdaGrad (2011) divides by the root of the **sum** of all squared gradients. A sum only grows, so the steps get
+# shorter and shorter: after `t` equal gradients a step is `lr / sqrt(t)` long. RMSProp replaced the sum by a mean that
+# forgets. Adam corrected the bias at its start, and AdamW took the decay out of the gradient. The next cell measures
+# AdaGrad's steps.
 
 
 # %%
@@ -1018,23 +1029,23 @@ fresh = torch.optim.Adagrad(make_chain(2, 8, 32).parameters())
 print(f"PyTorch's AdaGrad before its first step: {optimizer_state_bytes(fresh)} bytes of state")
 
 # %% [markdown]
-# PyTorch's AdaGrad makes its state when it is built. The others make theirs at the first step. So a model that loads
-# is no proof that the second step fits.
+# PyTorch's AdaGrad makes its state when it is constructed, but the other optimizers make theirs at the first step. A
+# model that loads is therefore no proof that the second step fits.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>How many bytes of state does AdamW keep for a model with P float32 parameters?</summary>
-# 8 P, and 4 for each tensor.
+# 8 P, and 4 more for each tensor.
 # </details>
 # <details><summary>What are the two moments divided by, and why?</summary>
-# By 1 - beta**t: they start at zero, and have seen only that share of their weight.
+# By 1 - beta**t: they start at zero, so the coefficients in each mean add up to only that share.
 # </details>
-# <details><summary>Your loss falls well under AdamW. What does that say about the scale of your gradients?</summary>
+# <details><summary>Your loss falls well under AdamW. What does that show about the scale of your gradients?</summary>
 # Nothing: AdamW divides a constant factor out.
 # </details>
 #
-# **Takeaway: AdamW buys steps of equal length with two more models in memory.**
+# **Takeaway: AdamW pays for steps of equal length with a state of twice the model's size.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 07, Adafactor.
 
@@ -1046,7 +1057,7 @@ print(f"PyTorch's AdaGrad before its first step: {optimizer_state_bytes(fresh)} 
 # - [PyTorch, AdamW][torch]: `foreach`, `fused`, and which of them is the default.
 # - [PyTorch, optimizer step in backward][inside]: the hook.
 # - [Brown et al., GPT-3][gpt3], appendix B: beta2 = 0.95.
-# - [PyTorch, Muon][muon]: one moment, Newton-Schulz, which parameters it is for.
+# - [PyTorch, Muon][muon]: one moment, Newton-Schulz, and the parameters that it is for.
 # - [Efficient training on a single GPU][guide]: the groups whose decay is 0.0.
 # - *Efficient AI model training with PyTorch*, slides: the size function of the bug hunt.
 #

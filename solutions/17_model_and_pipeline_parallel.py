@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 17. Model and pipeline parallel
 #
-# You train a model that no single device can hold: by stages, by shares of a layer, and by shares of a sequence.
+# You train a model that no single device can hold, by cutting it into stages, into shares of a layer, and into shares
+# of a sequence.
 #
 # 65 min (estimated) · CPU is enough · after lesson 16
 
@@ -36,27 +37,28 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 
 # %% [markdown]
 # **The problem.** A model of 7 billion parameters, trained with AdamW in mixed precision, holds 16 bytes for each of
-# them (lesson 5): 112 GB. A device has 80 GB. You add seven more devices and use DistributedDataParallel. Does it fit?
+# them (lesson 05), in total 112 GB. A device has 80 GB. You add seven more devices and use DistributedDataParallel.
+# Does it fit now?
 #
-# No. Data parallel training gives each rank other *rows* and **the whole model**: 112 GB on each. To fit, the ranks
-# must share the model itself. There are three ways to cut it.
+# No. Data parallel training gives each rank different *rows* but **the whole model**, so each rank holds 112 GB. To
+# make it fit, the ranks must share the model itself. There are three ways to cut it.
 
 # %% [markdown]
-# | cut | a rank holds | what travels | name |
+# | cut | a rank holds | what is sent | name |
 # |---|---|---|---|
-# | between layers | some layers | the activation between two stages, its gradient back | pipeline parallel |
+# | between layers | some layers | the activation between two stages, and its gradient back | pipeline parallel |
 # | inside a layer | some rows or columns of each weight | parts of sums | tensor parallel |
 # | along the sequence | some positions, all weights | keys and values | context parallel |
 #
-# All of them are *model parallel* in a wide sense; in a narrow one, that word means layers on several devices that
+# All of them are *model parallel* in a wide sense. In the narrow sense, that term means layers on several devices that
 # work one after another. DistributedDataParallel is none of the three.
 
 # %% [markdown]
 # ## Stages, one micro-batch at a time
 #
-# A **stage** is a run of consecutive layers on one rank. A received activation is a new tensor, without a graph. So
-# each rank starts a graph of its own at `requires_grad_()`, and its backward starts from a gradient that the next rank
-# sends. The loop is worked.
+# A **stage** is a run of consecutive layers on one rank. An activation that a rank receives is a new tensor without a
+# graph. Each rank therefore starts a graph of its own at `requires_grad_()`, and its backward pass starts from a
+# gradient that the next rank sends. The following loop does this.
 
 
 # %% tags=["given"]
@@ -102,32 +104,33 @@ def train_stage(rank, world_size, send, receive, train):
 print(run_ranks(train_stage, 4, train=train_one_by_one))
 
 # %% [markdown]
-# Equal gradients, and no rank holds more than two layers. But each micro-batch goes down and up through four ranks
-# alone: three of them wait at any time. A **schedule** says in which order a stage runs its forwards and backwards.
+# The gradients are equal, and no rank holds more than two layers. But each micro-batch goes through the four ranks and
+# back alone, so three ranks are waiting at any time. A **schedule** defines the order in which a stage runs its
+# forward and backward passes.
 
 # %% [markdown]
 # ## Predict: idle time and memory
 #
 # - **One by one**: as above.
-# - **GPipe**: every stage runs all forwards, then all backwards, in the same order.
-# - **1F1B** (*one forward, one backward*): the last stage runs each micro-batch backward right after its forward. Each
-#   stage before it runs one forward more before its first backward than the stage after it; from there on, forwards and
-#   backwards alternate, until only backwards are left.
+# - **GPipe**: every stage runs all forward passes, then all backward passes, in the same order.
+# - **1F1B** (*one forward, one backward*): the last stage runs each micro-batch backward right after its forward pass.
+#   Before its first backward pass, each earlier stage runs one forward pass more than the stage after it. From then on
+#   it alternates forward and backward passes, until only backward passes are left.
 #
-# Each starts as soon as its input is there and the stage is free. Sending takes no time.
+# A pass starts as soon as its input has arrived and the stage is free. Sending takes no time.
 #
-# A micro-batch is **in flight** on a stage from its forward to the end of its backward: the stage holds its
+# A micro-batch is **in flight** on a stage from its forward pass to the end of its backward pass: the stage holds its
 # activations.
 
 # %% [markdown]
 # **Exercise.** Predict how long a stage is idle, and how much it holds. The stages are equal, with one exception: the
 # last one also has the output layer, which in a language model is as large as several others.
 #
-# *Contract*
-# - For a micro-batch every stage needs `forward` and `backward` seconds; the last one needs `head` seconds more,
-#   forward and backward together.
+# *Contract.*
+# - For each micro-batch, every stage needs `forward` and `backward` seconds. The last one needs `head` seconds more,
+#   for forward and backward together.
 # - Return two numbers for stage `stage`, counted from 0: the share of the step's seconds in which it computes nothing,
-#   and the most micro-batches in flight on it.
+#   and the most micro-batches that are in flight on it at any time.
 #
 # The check asks for all stages of nine pipelines.
 
@@ -136,7 +139,7 @@ print(run_ranks(train_stage, 4, train=train_one_by_one))
 def predict_pipeline(
     schedule: str, stages: int, micro_batches: int, forward: float, backward: float, head: float, stage: int
 ) -> tuple[float, int]:
-    """Idle share and micro-batches in flight of one stage.
+    """Predict the idle share and the micro-batches in flight of one stage.
 
     Args:
         schedule: "one by one", "gpipe" or "1f1b".
@@ -144,7 +147,7 @@ def predict_pipeline(
         micro_batches: Micro-batches of one step; may be fewer than stages.
         forward: Seconds of one forward on a stage.
         backward: Seconds of one backward on a stage.
-        head: Further seconds of the last stage for each micro-batch.
+        head: Additional seconds of the last stage for each micro-batch.
         stage: Number of the stage.
 
     Returns:
@@ -182,53 +185,54 @@ check_pipeline_predictions(predict_pipeline)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: draw three stages as rows and three micro-batches as boxes, for GPipe and for 1F1B. When does the last box end?
-# Which row has no gap in the middle?<br>
-# Then: the last stage starts when the first micro-batch has reached it. From there on, what can keep it waiting? And
+# First: draw three stages as rows and three micro-batches as boxes, for GPipe and for 1F1B. When does the last box
+# end? Which row has no gap in the middle?<br>
+# Then: the last stage starts when the first micro-batch has reached it. From then on, what can keep it waiting? And
 # what is left to do when it has finished?
 # </details>
 
 # %% [markdown]
-# **Investigate.** p stages, m micro-batches, no output layer: the last stage waits for p - 1 forwards, is busy for m
-# forwards and backwards, and then p - 1 backwards follow. So the idle share, the **bubble**, is
+# **Investigate.** Take p stages and m micro-batches, without an output layer. The last stage waits for p - 1 forward
+# passes, is busy for m forward and backward passes, and then p - 1 backward passes follow. The idle share, the
+# **bubble**, is therefore
 #
 # `(p - 1) / (m + p - 1)`
 #
-# on every stage, under GPipe and 1F1B alike, whatever forward and backward cost: 42.9 % at p = m = 4, 15.8 % at m = 16.
-# In words: *the bubble is p - 1 micro-batches long, and more micro-batches make it a smaller share.*
+# on every stage, under GPipe and 1F1B alike, whatever a pass costs: 42.9 % at p = m = 4, 15.8 % at m = 16. In words:
+# *the bubble is p - 1 micro-batches long, and more micro-batches make it a smaller share.*
 #
-# 1F1B saves **memory**: stage s holds at most p - s micro-batches, where GPipe holds m. That is what makes a large m,
-# and so a small bubble, affordable. (Some papers divide the bubble by the busy time: (p - 1) / m.)
+# 1F1B saves **memory**: stage s holds at most p - s micro-batches, where GPipe holds m. That makes a large m, and so a
+# small bubble, affordable. (Some papers divide the bubble by the busy time: (p - 1) / m.)
 
 # %% [markdown]
-# **Modify.** An output layer of half a stage's work idles all the others by a third: the slowest stage sets the pace.
-# Frameworks therefore give the last stage fewer layers. Before you unfold: p = 8 and m = 8. Which lowers the bubble
-# more, m = 16 or p = 4 stages of twice the size?
+# **Modify.** An output layer of half a stage's work leaves all other stages idle for at least a third of the time,
+# because the slowest stage sets the pace. Frameworks therefore give the last stage fewer layers. Before you unfold:
+# with p = 8 and m = 8, which lowers the bubble more, m = 16, or p = 4 stages of twice the size?
 #
 # <details><summary>Answer</summary>
-# From 46.7 %: m = 16 leads to 30.4 %, p = 4 to 27.3 %. Fewer stages win, if they fit.
+# The bubble is 46.7 % at first. m = 16 lowers it to 30.4 %, and p = 4 to 27.3 %. Fewer stages win, if they fit.
 # </details>
 
 # %% [markdown]
 # ## Complete: tensor parallel
 #
-# Cut *inside* a layer. An MLP is `down(gelu(up(x)))`, and every rank has the whole `x`. The weight of a linear layer is
-# [outputs, inputs], so there are two cuts:
+# Now cut *inside* a layer. An MLP is `down(gelu(up(x)))`, and every rank has the whole `x`. The weight of a linear
+# layer is [outputs, inputs], so there are two cuts:
 #
 # - along its **outputs** (called *column parallel*, after the transposed weight): a rank computes some of the outputs;
-# - along its **inputs** (*row parallel*): a rank needs some of the inputs only, and computes a part of the sum of every
-#   output.
+# - along its **inputs** (*row parallel*): a rank needs only some of the inputs, and computes a part of the sum of
+#   every output.
 #
 # GELU of a sum is not the sum of GELUs. Which layer takes which cut, so that nothing has to be exchanged between them?
 
 # %% [markdown]
-# Collectives are invisible to autograd. `at_boundary` makes them visible: it changes a tensor by one function in
-# forward, and its gradient by another one in backward.
+# Autograd does not see collectives. `at_boundary` makes them visible to it: it applies one function to a tensor in the
+# forward pass, and another one to its gradient in the backward pass.
 
 
 # %% tags=["given"]
 def at_boundary(tensor, in_forward, in_backward):
-    """Return in_forward(tensor); in backward, its gradient becomes in_backward(gradient)."""
+    """Return in_forward(tensor); in the backward pass, its gradient becomes in_backward(gradient)."""
 
     class Boundary(torch.autograd.Function):
         @staticmethod
@@ -265,14 +269,15 @@ def copy_linear(weight, bias):
 # %% [markdown]
 # **Exercise.** Complete the block of one rank.
 #
-# *Contract*
-# - Output, gradient of the input, and gradients of the rank's parameters equal those of the whole MLP, on every rank.
-# - `up` and `down` are linear layers with the rank's share of the inner features, by `tensor_split`; the shares may
-#   differ by one. The bias of `down` is whole on every rank.
-# - One all-reduce of the output's size in forward, one of the input's size in backward, nothing else. No rank keeps or
-#   computes with a whole weight.
+# *Contract.*
+# - On every rank, the output, the gradient of the input, and the gradients of the rank's own parameters equal those of
+#   the whole MLP.
+# - `up` and `down` are linear layers with the rank's share of the inner features, cut by `tensor_split`; shares may
+#   differ by one. Every rank has the whole bias of `down`.
+# - Use one all-reduce of the output's size in forward, one of the input's size in backward, nothing else. No rank
+#   keeps or computes with a whole weight.
 #
-# Judged on 2 and 3 ranks.
+# The check runs on 2 and 3 ranks.
 
 # %% tags=["given"]
 from grader import check_split_share, check_split_values
@@ -303,7 +308,7 @@ def split_mlp(mlp, rank: int, world_size: int) -> nn.Module:
     """Return this rank's share of an MLP.
 
     Args:
-        mlp: nn.Sequential of a linear layer, an elementwise activation and a linear layer; equal on all ranks.
+        mlp: nn.Sequential of a linear layer, an element-wise activation and a linear layer; equal on all ranks.
         rank: Number of this rank.
         world_size: How many ranks.
 
@@ -337,24 +342,24 @@ check_split_share(split_mlp)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: follow a single inner feature. Which row of `up` makes it, and which column of `down` reads it?<br>
-# Then: in forward, what do two ranks hold after the second layer? In backward, what do two ranks hold at the block's
-# input? How often may a bias count?
+# First: follow a single inner feature. Which row of `up` computes it, and which column of `down` reads it?<br>
+# Then: in the forward pass, what do two ranks hold after the second layer? In the backward pass, what do two ranks
+# hold at the block's input? How often may a bias count?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does backward all-reduce where forward does not?</summary>
-# Every rank reads the whole input, so the input acts on the loss through all ranks, and its gradient is the sum of what
-# comes back from each.
+# <details><summary>Explain in one sentence: why does the input need an all-reduce only in backward?</summary>
+# Every rank reads the whole input, so the input affects the loss through all ranks, and its gradient is the sum of
+# what comes back from each.
 # </details>
 #
-# **Attention** is cut the same way, by heads: each rank has the rows of the query, key and value weights that belong to
-# its heads, and the columns of the output weight. Heads do not talk to each other before that last layer.
+# **Attention** is cut in the same way, by heads: each rank has the rows of the query, key and value weights that
+# belong to its heads, and the matching columns of the output weight. Heads exchange nothing before that last layer.
 
 
 # %%
 def attend_with_heads(hidden, inner, outer, heads):
-    """Attention with weights inner [3, heads * 16, width] and outer [width, heads * 16]."""
+    """Compute attention with weights inner [3, heads * 16, width] and outer [width, heads * 16]."""
     query, key, value = ((hidden @ weight.T).unflatten(1, (heads, 16)).transpose(0, 1) for weight in inner)
     return F.scaled_dot_product_attention(query, key, value).transpose(0, 1).flatten(1) @ outer.T
 
@@ -371,24 +376,24 @@ def compare_attention(rank, world_size):
 print(run_ranks(compare_attention, 2))
 
 # %% [markdown]
-# **Sequence parallel.** Between the two cuts, each rank repeats the same norm, dropout and residual on *all* positions,
-# and keeps their activations. Sequence parallel replaces the all-reduce by its two halves (lesson 14): a reduce-scatter
-# leaves each rank a share of the positions, and an all-gather comes before the next cut. The bytes stay the same; the
-# activations between the cuts fall to 1 / N.
+# **Sequence parallel.** Between two cut blocks, each rank repeats the same norm, dropout and residual on *all*
+# positions, and keeps their activations. Sequence parallel replaces the all-reduce by its two halves (lesson 14): a
+# reduce-scatter leaves each rank a share of the positions, and an all-gather precedes the next block. The bytes sent
+# stay the same, but the activations between the blocks shrink to 1 / N.
 #
-# A transformer layer has two such blocks. So a step makes **four all-reduces for each layer and micro-batch**, and no
-# rank can compute while it waits for one.
+# A transformer layer has two such blocks, attention and MLP. A step therefore makes **four all-reduces for each layer
+# and micro-batch**, and no rank can compute while it waits for one.
 
 # %% [markdown]
 # ## Write: 1F1B on real ranks
 #
-# Here `send` returns at once. On GPUs it need not: a send may wait until the other side receives. Then an order that
-# works today can hang tomorrow. `replay_waiting` replays what ranks did, as if every send waited.
+# Here `send` returns at once. On GPUs it may not: a send may wait until the other side receives. An order that works
+# today can then hang tomorrow. `replay_waiting` replays what the ranks did, as if every send waited.
 
 
 # %% tags=["given"]
 def replay_waiting(traffic):
-    """Return for each rank the message in which it waits for ever if every send waits for its receiver."""
+    """Return for each blocked rank the message at which it waits for ever, if every send waits for its receiver."""
     left = [[event[:2] for event in one.events] for one in traffic]
     has_moved = True
     while has_moved:
@@ -420,21 +425,21 @@ for is_careful in (False, True):
     print(f"if sends wait: {replay_waiting(run.traffic) or 'it ends'}")
 
 # %% [markdown]
-# In the middle of 1F1B, a rank has an output for the next rank, and that rank has a gradient for it: a swap, between
-# each pair of neighbours, in every round.
+# In the middle of 1F1B, a rank has an output for the next rank, and that rank has a gradient for it. This is a swap,
+# and it happens between each pair of neighbours in every round.
 #
 # **Exercise.** Write one step of 1F1B.
 #
-# *Contract*
-# - Every parameter ends with the gradient of the loss averaged over micro-batches (`F.mse_loss`; all have equally many
-#   rows). Call `stage` once for each micro-batch.
-# - Forwards and backwards run in the order of 1F1B; rank r holds at most `world_size - r` micro-batches.
-# - By `send` and `receive` alone: each activation and each gradient travels once. The order must end even if sends
+# *Contract.*
+# - Every parameter ends with the gradient of the loss averaged over micro-batches (`F.mse_loss`; all have the same
+#   number of rows). Call `stage` once for each micro-batch.
+# - Forward and backward passes run in the order of 1F1B; rank r holds at most `world_size - r` micro-batches.
+# - Use `send` and `receive` alone; each activation and each gradient is sent once. The step must end even if sends
 #   wait.
 
 # %% [markdown]
-# Judged on 3 and 4 ranks, with uneven stages, and with fewer micro-batches than ranks: by gradients, by the order
-# and what autograd holds, and by a replay of the messages.
+# The check runs on 3 and 4 ranks, with uneven stages, and with fewer micro-batches than ranks. It compares the
+# gradients, the order of the passes and what autograd holds, and it replays the messages.
 
 # %% tags=["given"]
 from grader import check_pipeline_gradients, check_pipeline_schedule
@@ -487,26 +492,26 @@ check_pipeline_schedule(train_1f1b)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write down the letters of each of 3 ranks for 4 micro-batches, such as F0 F1 F2 B0. Which micro-batch does a
-# backward take?<br>
-# Then: one loop is enough, with a forward in its first rounds and a backward in its last ones. Between the forward and
-# its send, what could the rank receive?
+# First: for 4 micro-batches, write down what each of 3 ranks runs, in letters such as F0 F1 F2 B0. Which micro-batch
+# does a backward pass take?<br>
+# Then: one loop is enough, with a forward pass in all rounds but the last ones and a backward pass in all rounds but
+# the first ones. Between a forward pass and its send, what could the rank receive?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why may a rank receive the gradient before it sends its output?</summary>
-# That gradient belongs to an older micro-batch, which the next rank has already, so the next rank does not need the new
+# The gradient belongs to an older micro-batch, which the next rank already has, so the next rank does not need the new
 # output to send it.
 # </details>
 
 # %% [markdown]
-# **Run.** Next, your own schedule over time. The stages sleep, 40 ms in forward and 80 ms in backward, so that four of
-# them work side by side even on one core. GPipe is worked below for comparison.
+# **Run.** Next, look at your own schedule over time. The stages sleep, 40 ms in the forward and 80 ms in the backward
+# pass, so that four of them work in parallel even on one core. GPipe is given below for comparison.
 
 
 # %%
 def train_gpipe(stage, inputs, targets, micro_batches, rank, world_size, send, receive):
-    """Run all forwards, then all backwards."""
+    """Run all forward passes, then all backward passes."""
     is_last, in_flight = rank == world_size - 1, []
     for number in range(micro_batches):
         hidden = receive(rank - 1).requires_grad_() if rank > 0 else inputs[number]
@@ -524,7 +529,7 @@ def train_gpipe(stage, inputs, targets, micro_batches, rank, world_size, send, r
 
 # %%
 def nap(hidden, notes):
-    """Sleep 40 ms in forward and 80 ms in backward; note what, which micro-batch, and from when to when."""
+    """Sleep 40 ms in forward and 80 ms in backward; note the pass, its micro-batch, its start and its end."""
     number = sum(kind == "F" for kind, *_ in notes)
 
     def sleep(kind, seconds, tensor):
@@ -547,7 +552,7 @@ def note_times(rank, world_size, send, receive, train, micro_batches):
 
 
 def count_in_flight(notes):
-    """The most micro-batches whose forward has run and whose backward has not."""
+    """Return the most micro-batches that were in flight: forward pass done, backward pass not."""
     held = [0]
     for kind, *_ in notes:
         held.append(held[-1] + (1 if kind == "F" else -1))
@@ -599,25 +604,25 @@ report_schedule("gpipe", train_gpipe)
 report_schedule("1f1b", train_1f1b)
 
 # %% [markdown]
-# The steps of GPipe and 1F1B are about equally long: 1F1B has its gaps in other places, but no fewer of them. A step
-# takes somewhat longer than predicted, because real messages and Python take time, too. The last picture shows why rank
-# 3 needs the memory of one micro-batch: each F is followed by its B.
+# The steps of GPipe and 1F1B take about the same time: 1F1B has its gaps in other places, but no fewer of them. A step
+# takes somewhat longer than predicted, because real messages and Python take time, too. The last figure shows why rank
+# 3 needs the memory of one micro-batch only: each F is followed by its B.
 
 # %% [markdown]
 # **Schedules by name**
 # - **PipeDream** ran 1F1B without waiting at the end of a step, with several versions of the weights. What is called
-#   1F1B today is *PipeDream-Flush*: it drains the pipeline before each update.
-# - **Interleaved 1F1B** gives each rank v smaller stages, which are not neighbours. The bubble shrinks to 1 / v of its
-#   length; messages become v times as many.
-# - **Zero bubble** splits a backward in two: the gradient of the input, which the neighbour waits for, and that of the
-#   weights, which can fill gaps. *DualPipe* also runs micro-batches from both ends.
+#   1F1B today is *PipeDream-Flush*, which drains the pipeline before each update.
+# - **Interleaved 1F1B** gives each rank v smaller stages that are not adjacent. The bubble shrinks to 1 / v of its
+#   length, but there are v times as many messages.
+# - **Zero bubble** splits a backward pass into two parts: the gradient of the input, for which the neighbour waits,
+#   and that of the weights, which can fill gaps. *DualPipe* also runs micro-batches from both ends.
 
 # %% [markdown]
 # ## The same with PyTorch
 #
-# **DTensor** writes a cut as a *placement* of a tensor: `Shard(0)`, `Shard(1)`, `Replicate()`, or `Partial()`, a part
-# of a sum. `parallelize_module` takes a plan, and the collectives follow from it. `ColwiseParallel` and
-# `RowwiseParallel` are the two cuts above. `CommDebugMode` counts.
+# **DTensor** describes a cut as the *placement* of a tensor: `Shard(0)`, `Shard(1)`, `Replicate()`, or `Partial()`, a
+# part of a sum. You give `parallelize_module` a plan, and the collectives follow from it. `ColwiseParallel` and
+# `RowwiseParallel` are the two cuts above. `CommDebugMode` counts the collectives.
 
 
 # %%
@@ -644,9 +649,9 @@ def compare_dtensor(rank, world_size, split):
 run = look_at_ranks(compare_dtensor, 2, split=split_mlp)
 
 # %% [markdown]
-# Two all-reduces, one in each direction: the same block. For pipelines there is `torch.distributed.pipelining`:
-# `PipelineStage` wraps a stage, and a schedule runs it. Next to `Schedule1F1B` there are `ScheduleGPipe`,
-# `ScheduleInterleaved1F1B` and `ScheduleZBVZeroBubble`.
+# PyTorch's block also makes two all-reduces, one in each direction, so it is the same block as yours. For pipelines
+# there is `torch.distributed.pipelining`: `PipelineStage` wraps a stage, and a schedule runs it. In addition to
+# `Schedule1F1B`, it has `ScheduleGPipe`, `ScheduleInterleaved1F1B` and `ScheduleZBVZeroBubble`.
 
 
 # %%
@@ -669,14 +674,15 @@ def train_with_pytorch(rank, world_size):
 run = run_ranks(train_with_pytorch, 4)
 
 # %% [markdown]
-# It divides by the number of micro-batches itself (`scale_grads=True`). Neither Accelerate nor the Trainer has a
-# schedule for training. Accelerate's `ParallelismConfig` takes a `tp_size` and a `cp_size`, and transformers models a
-# `tp_plan`, which are DTensor plans.
+# The schedule itself divides by the number of micro-batches (`scale_grads=True`). Neither Accelerate nor the Trainer
+# has a schedule for training. Accelerate's `ParallelismConfig` takes a `tp_size` and a `cp_size`, and transformers
+# models take a `tp_plan`; these are DTensor plans.
 #
 # ## The price: which cut for which link?
 #
-# What a rank sends in a step of a 70-billion-parameter model with 80 layers of width 8,192 on 8 ranks: 8 micro-batches
-# of 8,192 tokens, in bf16. The last column is the compute of that step on 8 H100, at 40 % of their peak.
+# The next cell computes what a rank sends in one step of a 70-billion-parameter model with 80 layers of width 8,192 on
+# 8 ranks, with 8 micro-batches of 8,192 tokens in bf16. The last column is the compute time of that step on 8 H100, at
+# 40 % of their peak.
 
 # %%
 width, tokens, layers, parameters, ranks, micro_batches = 8192, 8192, 80, 70e9, 8, 8
@@ -694,9 +700,10 @@ for name, byte_count in sent_bytes.items():
     print(f"{name:<18} {byte_count / 1e9:>7.1f} GB  {seconds} {compute_seconds:>9.1f}")
 
 # %% [markdown]
-# Tensor parallel sends 280 times as much as a pipeline, and every byte is waited for: it belongs on NVLink, inside a
-# node. A pipeline sends so little that Ethernet will do: it goes between nodes. Data parallel sends as much whatever
-# the micro-batches are, and overlaps with backward (lesson 15); here it would not even fit.
+# Tensor parallel sends 280 times as much as a pipeline, and the ranks wait for every byte, so it belongs on NVLink,
+# inside a node. A pipeline sends so little that Ethernet is enough, so it goes between nodes. Data parallel sends the
+# same amount whatever the micro-batches are, and overlaps with the backward pass (lesson 15); here it would not even
+# fit.
 #
 # | | tensor | pipeline | data |
 # |---|---|---|---|
@@ -707,18 +714,20 @@ for name, byte_count in sent_bytes.items():
 # %% [markdown]
 # - **Use it when** weights, gradients and optimizer state do not fit on one device, and sharding (lesson 18) is not
 #   enough or sends too much.
-# - **Do not** cut a model that fits: rows are the cheapest cut.
-# - **Combine with** each other: tensor parallel inside a node, stages between nodes, data parallel over copies of both.
-#   With a pipeline, more micro-batches; with 1F1B, checkpointing (lesson 3).
+# - **Do not** cut a model that fits: splitting the rows is the cheapest cut.
+# - **Combine with** each other: tensor parallel inside a node, stages between nodes, data parallel over copies of
+#   both. Combine a pipeline with more micro-batches, and 1F1B with checkpointing (lesson 03).
 
 # %% [markdown] tags=["further"]
 # ## Further: context parallel
 #
-# A sequence of a million positions does not fit, even if the weights do. Cut the positions: rank r has the queries,
-# keys and values of its own. Only attention looks across the cut. A query needs all keys; but softmax can be computed
-# share by share and **merged**, as the tiles of lesson 12: keep an output and the logsumexp of all scores so far.
+# A sequence of a million positions does not fit, even if the weights do. So cut the positions: rank r has the queries,
+# keys and values of its own positions. Only attention looks across the cut, because a query needs all keys. But
+# softmax can be computed share by share and **merged**, as with the tiles of lesson 12: keep an output and the
+# logsumexp of all scores so far.
 #
-# So pass keys and values round a ring. Every rank merges what it has and passes it on. This is *ring attention*.
+# The keys and values can therefore be passed round a ring. Every rank merges the share that it has and passes it on.
+# This is *ring attention*.
 
 # %% tags=["given"]
 from grader import check_context_parallel
@@ -735,18 +744,18 @@ def merge_share(output, logsumexp, scores, value):
 # %% [markdown]
 # **Exercise.** Write attention over a sequence that the ranks share.
 #
-# *Contract*
-# - Return the output of the rank's own queries, attending to the positions of **all** ranks: equal to
-#   `F.scaled_dot_product_attention` on the whole sequence, to 1e-9 in float64. No mask.
-# - Send keys and values to one neighbour only, N - 1 shares of both. By `send` and `receive` alone.
+# *Contract.*
+# - Return the output of the rank's own queries, which attend to the positions of **all** ranks, without a mask. It
+#   equals `F.scaled_dot_product_attention` on the whole sequence to 1e-9, in float64.
+# - Use `send` and `receive` alone. Send keys and values to one neighbour only, N - 1 shares of both.
 # - Merge share by share: never put the keys of all ranks together.
 #
-# Judged on 3 and 4 ranks, with uneven shares.
+# The check runs on 3 and 4 ranks, with uneven shares.
 
 
 # %% exercise="attend_in_ring"
 def attend_in_ring(query, key, value, rank: int, world_size: int, send, receive) -> torch.Tensor:
-    """Exact attention of this rank's queries to the keys of all ranks.
+    """Compute exact attention of this rank's queries to the keys of all ranks.
 
     Args:
         query: [heads, own positions, head_dim].
@@ -793,9 +802,9 @@ check_context_parallel(attend_in_ring)
 # </details>
 
 # %% [markdown]
-# A message and a product of the same round can overlap, so for long sequences the ring costs little time. Under a
-# **causal mask** the first rank needs only its own keys and the last one all of them: to balance the work, each rank
-# takes a slice from the start and one from the end of the sequence.
+# In each round, the message can overlap with the product, so for long sequences the ring costs little time. Under a
+# **causal mask** the first rank needs only its own keys, but the last one needs all of them. To balance the work, each
+# rank takes one slice from the start and one from the end of the sequence.
 
 # %%
 for ranks in (4, 8):
@@ -806,14 +815,14 @@ for ranks in (4, 8):
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
-# <details><summary>What does 1F1B save against GPipe: time or memory?</summary>
-# Memory: at most p micro-batches in flight, not m. The bubble is the same.
+# <details><summary>What does 1F1B save compared with GPipe: time or memory?</summary>
+# Memory: at most p micro-batches in flight instead of m. The bubble is the same.
 # </details>
 # <details><summary>Which cut comes first in an MLP, and where are its two all-reduces?</summary>
-# Along the outputs, then along the inputs; behind the second layer in forward, before the first one in backward.
+# Along the outputs, then along the inputs; after the second layer in forward, after the first one in backward.
 # </details>
 # <details><summary>Which cut needs the fastest link, and why?</summary>
-# Tensor parallel: four all-reduces of an activation for each layer and micro-batch, and each is waited for.
+# Tensor parallel: four all-reduces of an activation per layer and micro-batch, and the ranks wait for each.
 # </details>
 #
 # **Takeaway: cut inside a layer where links are fast, between layers where they are slow, and keep m well above p.**

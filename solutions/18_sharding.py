@@ -1,14 +1,15 @@
 # %% [markdown]
 # # 18. Sharding
 #
-# You give each rank a share of states, gradients and weights, and count what that saves and what it sends.
+# You give each rank a share of the optimizer states, gradients and weights, and count what that saves and what it
+# sends.
 #
 # 60 min (estimated) · CPU is enough · after lesson 15
 
 # %% [markdown]
 # **You will be able to**
-# - predict what a rank holds and sends for each stage of ZeRO;
-# - step with a share of AdamW's state on each rank, equal to the whole;
+# - predict what a rank holds and sends at each stage of ZeRO;
+# - run AdamW with a share of its state on each rank, and get the same weights as with the whole state;
 # - run a unit whose weights exist only while they are used;
 # - shard a model with PyTorch, with Accelerate and with the Trainer, and check that it really is sharded.
 
@@ -26,29 +27,29 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 17: what does a pipeline split, and what does each stage still hold?</summary>
-# It splits the layers. A stage holds the weights, gradients and states of its own layers, all of them.
+# It splits the layers. Each stage holds all weights, gradients and states of its own layers.
 # </details>
 # <details><summary>Lesson 15: how much does a rank send in a ring all-reduce of S bytes?</summary>
 # 2 (N - 1) / N times S: a reduce-scatter, then an all-gather.
 # </details>
 
 # %% [markdown]
-# **The problem.** A model of 7.5 billion parameters trains in mixed precision with AdamW: 2 bytes for a weight, 2 for
-# its gradient, and 12 for a float32 weight and two moments. That is 120 GB (here 1 GB is `10**9` bytes), more than one
-# GPU of 80 GB has.
+# **The problem.** A model of 7.5 billion parameters is trained in mixed precision with AdamW. Each parameter takes 2
+# bytes for its weight, 2 for its gradient, and 12 for a float32 weight and two moments. In total that is 120 GB (here
+# 1 GB is `10**9` bytes), more than the 80 GB of one GPU.
 #
-# You have 64 such GPUs. Under data parallel training each of them would hold the same 120 GB. Which of these copies
-# does a rank need, when, and what does it cost to fetch them?
+# You have 64 such GPUs. In data parallel training each of them would hold the same 120 GB. Which of these copies does
+# a rank need, when does it need them, and what does it cost to fetch them?
 
 # %% [markdown]
 # ## Two halves of an all-reduce
 #
 # `dist.reduce_scatter_tensor(own, whole)` adds the vectors `whole` of all ranks and leaves **one share of the sum** on
-# each rank. `dist.all_gather_into_tensor(whole, own)` puts the shares of all ranks together, in the order of the
-# ranks, on every rank. Both need shares of one length.
+# each rank. `dist.all_gather_into_tensor(whole, own)` puts the shares of all ranks together on every rank, in the
+# order of the ranks. In both, all shares must have the same length.
 #
-# One after the other, they are an all-reduce. Between them, each rank holds one share only. This gap is what sharding
-# uses.
+# One after the other, they make an all-reduce. Between them, each rank holds only one share. Sharding makes use of
+# this gap.
 
 
 # %%
@@ -66,10 +67,11 @@ print(f"every rank in the end: {run.returned[0].tolist()}")
 print(f"rank 0 put in (name, bytes): {[(name, size) for name, _, size in run.traffic[0].events]}")
 
 # %% [markdown]
-# The last line counts what a rank **puts in**: the whole vector into a reduce-scatter, its share into an all-gather. In
-# a ring, a rank **sends** the same in both: `N - 1` shares, so `(N - 1) / N` of the whole vector. Call that one *pass*.
+# The last line counts what a rank **puts in**: the whole vector into a reduce-scatter, and its share into an
+# all-gather. In a ring, a rank **sends** the same in both: `N - 1` shares, which is `(N - 1) / N` of the whole vector.
+# We call this amount one *pass*.
 #
-# **ZeRO** (*zero redundancy optimizer*) has three stages. Each keeps what the ones before it do:
+# **ZeRO** (*zero redundancy optimizer*) has three stages. Each includes the stages before it:
 #
 # | stage | a rank keeps only its share of | names |
 # |---|---|---|
@@ -81,23 +83,23 @@ print(f"rank 0 put in (name, bytes): {[(name, size) for name, _, size in run.tra
 # %% [markdown]
 # ## Predict: what a rank holds and sends
 #
-# Weights and gradients are 16-bit numbers, and only they are sent. A rank steps the share whose states it holds.
-# Before a forward or a backward of a layer, a rank needs that layer's whole weights; at stage 3 they are freed after
-# each of the two.
+# Weights and gradients are 16-bit numbers, and only they are sent. A rank updates the share whose states it holds.
+# Before the forward pass of a layer, and again before its backward pass, a rank needs that layer's whole weights; at
+# stage 3 they are freed after each of the two.
 #
-# An update has `k` micro-batches. A rank that keeps whole gradients adds them up there. A rank that keeps only its
-# share of them has no place to do so.
+# An update has `k` micro-batches. A rank that keeps whole gradients accumulates them locally. A rank that keeps only
+# its share of them has no place to do so.
 
 # %% [markdown]
 # **Exercise.** Predict the bytes of one rank.
 #
-# *Contract.* `stage` is 0 to 3, and `state_bytes` are those of optimizer state per parameter, float32 weights included.
-# Return two numbers:
-# - the bytes of weights, gradients and states that a rank holds between two layers, in backward;
-# - the bytes that a rank sends for one update of `k` micro-batches, in passes of a ring.
+# *Contract.*
+# - `stage` is 0 to 3. `state_bytes` are the bytes of optimizer state per parameter, float32 weights included.
+# - Return two numbers: the bytes of weights, gradients and states that a rank holds between two layers in the backward
+#   pass, and the bytes that it sends for one update of `k` micro-batches, in passes of a ring.
+# - Shares are exact: do not round. Weights are sent no more often than the stage needs.
 #
-# Shares are exact: no rounding. Weights are sent no more often than the stage needs. Judged on other jobs of each
-# stage, with other optimizers and with accumulation.
+# The check asks about other jobs at each stage, with other optimizers and with accumulation.
 
 
 # %% exercise="predict_sharding"
@@ -132,12 +134,13 @@ check_sharding_bytes(predict_sharding)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: for each stage, which of the three numbers has a divisor?<br>
-# Then: write the life of one gradient and of one weight through k micro-batches on a line. Where does it cross ranks?
+# First: for each stage, which of the three numbers is divided by the ranks?<br>
+# Then: draw a line through the k micro-batches of an update, and follow one gradient and one weight along it. Where
+# are they sent between ranks?
 # </details>
 
 # %% [markdown]
-# **Run.** The paper's example: 7.5 billion parameters on 64 ranks, in GB.
+# **Run.** Now compute the paper's example: 7.5 billion parameters on 64 ranks, in GB.
 
 # %%
 from grader import draw_curves
@@ -158,23 +161,25 @@ if table:
     )
 
 # %% [markdown]
-# **Investigate.** The paper gives 120, 31.4, 16.6 and 1.9 GB. Stages 1 and 2 have a floor: what every rank keeps whole,
-# 4 and 2 bytes per parameter. More ranks do not lower it. Only stage 3 falls with 1 / N for ever.
+# **Investigate.** The paper gives 120, 31.4, 16.6 and 1.9 GB. Stages 1 and 2 have a floor, which is what every rank
+# keeps whole: 4 and 2 bytes per parameter. More ranks do not lower it. Only stage 3 keeps falling with 1 / N.
 #
-# Up to stage 2, an update of one micro-batch sends no more than data parallel training: 2 passes. Stage 3 sends 3, half
-# as much again. The paper says 2, 2 and 3 times the parameters, which leaves out the factor `(N - 1) / N`.
+# Up to stage 2, an update of one micro-batch sends 2 passes, no more than data parallel training does. Stage 3 sends
+# 3, half as much again. The paper says 2, 2 and 3 times the parameters, because it leaves out the factor
+# `(N - 1) / N`.
 #
-# In words: *states are free to shard; gradients cost passes if you accumulate; weights cost a pass in any case.*
+# In words: *sharding states is free; sharding gradients costs passes if you accumulate; sharding weights costs a pass
+# in any case.*
 
 # %% [markdown]
-# **Modify.** A library's estimate need not be the paper's. DeepSpeed's documentation gives its own formulas for a GPU:
-# `4 P + 16 P / N` for stage 2, and `4 L + 18 P / N` for stage 3, where `L` is the largest layer's parameters. Before
-# you run the cell: which of the two is larger than your prediction, and by what?
+# **Modify.** A library's estimate may differ from the paper's. DeepSpeed's documentation gives its own formulas for a
+# GPU: `4 P + 16 P / N` for stage 2, and `4 L + 18 P / N` for stage 3, where `L` is the number of parameters of the
+# largest layer. Before you run the cell: which of the two is larger than your prediction, and by how much?
 
 
 # %%
 def estimate_of_deepspeed(parameters, ranks, stage, largest_layer):
-    """DeepSpeed's memory estimators without offload, as its documentation writes them."""
+    """Estimate bytes as DeepSpeed's documentation does, without offload."""
     return 4 * parameters + 16 * parameters / ranks if stage == 2 else 4 * largest_layer + 18 * parameters / ranks
 
 
@@ -187,21 +192,22 @@ for parameters, largest, ranks in ((2_851_000_000, 32_000_000, 8), (7_500_000_00
 
 # %% [markdown]
 # <details><summary>Answer</summary>
-# Both. DeepSpeed counts 16 bytes for a share: float32 weights, float32 gradients and two moments. At stage 2 it also
-# counts 16-bit weights and gradients as whole, because a whole gradient exists at the end of backward. At stage 3 it
-# adds 16-bit weights of the share, and one gathered layer with its gradient. Activations are in neither.
+# Both are larger. DeepSpeed counts 16 bytes per parameter of a share: float32 weights, float32 gradients and two
+# moments. At stage 2 it also counts 16-bit weights and gradients as whole, because a whole gradient exists at the end
+# of the backward pass. At stage 3 it adds the 16-bit weights of the share, and one gathered layer with its gradient.
+# Neither formula includes activations.
 # </details>
 #
-# The first job is the documentation's own example, T5-3B on 8 GPUs: 15.93 and 6.09 GB, with GB for GiB.
+# The first job is the documentation's own example, T5-3B on 8 GPUs: 15.93 and 6.09 GB, where GB means GiB.
 
 # %% [markdown]
 # ## ZeRO-1: a share of the state
 #
-# AdamW treats each number by itself. So a rank can step a share of all numbers, if it has the mean gradient of that
-# share. Then all ranks need all new weights.
+# AdamW is element-wise, so a rank can update any share of the weights if it has the mean gradient of that share. After
+# that, all ranks need all new weights.
 #
-# Real sizes seldom divide by the ranks, but shares must have one length. Round the share up, and pad the vector with
-# zeros: `F.pad(flat, (0, count))`.
+# The number of weights is seldom a multiple of the number of ranks, but all shares must have the same length. Round
+# the share up, and pad the vector with zeros: `F.pad(flat, (0, count))`.
 
 
 # %% tags=["given"]
@@ -220,14 +226,15 @@ def write_back(flat, parameters):
 # %% [markdown]
 # **Exercise.** Complete a step with sharded state.
 #
-# *Contract.* Every rank calls `make_sharded_step` with an equal model and then, after each backward on its own rows,
-# the function `step()` that you return.
-# - `step` averages gradients over the ranks, lets this rank's `torch.optim.AdamW` (with `learning_rate`, `eps=epsilon`)
-#   step its share, and leaves the new weights in `model` on every rank.
-# - A rank's AdamW holds the state of one share: two numbers for each, rounded up by at most one number per tensor.
+# *Contract.*
+# - Every rank calls `make_sharded_step` with an equal model, and your `step()` after each backward pass on its own
+#   rows.
+# - `step` averages the gradients over the ranks, updates this rank's share with `torch.optim.AdamW` (`learning_rate`,
+#   `eps=epsilon`), and leaves the new weights in `model` on every rank.
+# - A rank's AdamW holds the state of one share: two numbers per weight, rounded up by at most one weight per tensor.
 # - Use one reduce-scatter and one all-gather per update.
 #
-# Judged on 2, 3 and 4 ranks. No size divides; some parameters are frozen.
+# The check runs on 2, 3 and 4 ranks. No size is divisible; some parameters are frozen.
 
 # %% tags=["given"]
 from grader import check_sharded_state, check_sharded_weights
@@ -239,11 +246,11 @@ def make_sharded_step(model, learning_rate: float, epsilon: float):
 
     Args:
         model: A float32 module on the CPU, equal on all ranks.
-        learning_rate: Of AdamW.
-        epsilon: Of AdamW; all else is at its default.
+        learning_rate: Learning rate of AdamW.
+        epsilon: The `eps` of AdamW; all its other arguments keep their defaults.
 
     Returns:
-        step(), to be called after each backward; the caller clears gradients.
+        step(), to be called after each backward pass; the caller clears the gradients.
     """
     rank, world_size = dist.get_rank(), dist.get_world_size()
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -294,36 +301,37 @@ check_sharded_state(make_sharded_step)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: five numbers on two ranks: how long is a share, and what is in the last place of the second one?<br>
-# Then: AdamW steps whatever tensor you give it, if that has a .grad. Which tensor should this rank's AdamW hold?
+# First: with five numbers on two ranks, how long is a share, and what is in the last place of the second one?<br>
+# Then: AdamW updates whatever tensor you give it, if that tensor has a .grad. Which tensor should this rank's AdamW
+# hold?
 # </details>
 
 # %% [markdown]
-# Why two checks? A step that keeps all states on every rank ends in the same weights. A test of weights alone passes
-# it, and nothing is saved. **Sharding shows in bytes, not in values.**
+# Why are there two checks? A step that keeps all states on every rank ends with the same weights. It passes a test of
+# weights alone, although it saves nothing. **Sharding shows in bytes, not in values.**
 #
-# The check sets a large `epsilon` on purpose: with the default of 1e-8, AdamW divides a gradient by its own size, so a
-# sum in place of a mean would hardly show either.
+# The check uses a large `epsilon` on purpose. With the default of 1e-8, AdamW divides a gradient by its own size, so a
+# sum instead of a mean would hardly show either.
 #
 # <details><summary>Explain in one sentence: why is ZeRO-1 called free?</summary>
-# It splits the all-reduce that data parallel training makes anyway, and steps between its halves.
+# It splits the all-reduce that data parallel training makes anyway, and updates the weights between its halves.
 # </details>
 
 # %% [markdown]
 # ## ZeRO-3: weights that come and go
 #
-# At stage 3 a rank holds a share of each **unit**, for example of each block. It gathers a unit's weights before its
-# forward and frees them after. Backward needs them again, and leaves a whole gradient of the unit, of which each rank
-# keeps its share.
+# At stage 3 a rank holds a share of each **unit**, for example of each block. It gathers a unit's weights before the
+# unit's forward pass and frees them afterwards. The backward pass needs them again, and produces a whole gradient of
+# the unit, of which each rank keeps its share.
 #
-# What may still hold freed weights? Autograd: for backward, `inputs @ weight` saves `weight`. A
-# `torch.autograd.Function` of your own, known from lesson 3, decides what is saved. The next cell is what one writes
-# first: weights are gathered by a Function whose backward reduces their gradient.
+# What could still hold freed weights? Autograd, because `inputs @ weight` saves `weight` for the backward pass. With
+# your own `torch.autograd.Function` (lesson 03), you decide what is saved. The next cell is a natural first attempt: a
+# Function gathers the weights, and its backward reduces their gradient.
 
 
 # %% tags=["given"]
 def gather(shard, total):
-    """Return the first `total` numbers of the shares of all ranks; no graph."""
+    """Return the first `total` numbers of the shares of all ranks, without a graph."""
     whole = torch.empty(shard.numel() * dist.get_world_size())
     dist.all_gather_into_tensor(whole, shard.detach())
     return whole[:total]
@@ -331,7 +339,7 @@ def gather(shard, total):
 
 # %%
 def run_gathered(run, shard, total, inputs):
-    """Right gradients; is the memory right, too?"""
+    """Run a unit on gathered weights: its gradients are right, but is its memory?"""
     world_size = dist.get_world_size()
 
     class Gathered(torch.autograd.Function):
@@ -351,14 +359,14 @@ def run_gathered(run, shard, total, inputs):
 # %% [markdown]
 # **Exercise.** Write a unit whose weights are whole only while they are used.
 #
-# *Contract.* `run(flat, inputs)` returns the unit's outputs; `flat` is a vector of exactly `total` weights. `shard` is
-# this rank's share: a leaf, one length on all ranks, the last ones padded with zeros. Return the outputs, such that
-# after a backward
-# - `shard.grad` is the mean over the ranks, padding included;
-# - `inputs` gets its own gradient, not averaged.
+# *Contract.*
+# - `run(flat, inputs)` returns the unit's outputs; `flat` has exactly `total` weights. `shard` is this rank's share: a
+#   leaf of one length on all ranks, zero-padded on the last ones.
+# - Return the outputs. After a backward pass, `shard.grad` is the mean over the ranks, padding included; `inputs` has
+#   its own gradient, not averaged.
+# - Per unit: one all-gather in forward, one more and a reduce-scatter in backward. You may run forward twice.
 #
-# Per unit: one all-gather in forward, one more and a reduce-scatter in backward. Many units follow each other; the peak
-# may hold five whole units besides shares and activations. You may run forward twice.
+# With many units in a row, the peak may hold five whole units in addition to shares and activations.
 
 # %% tags=["given"]
 from grader import check_sharded_gradients, check_sharded_peak
@@ -366,16 +374,16 @@ from grader import check_sharded_gradients, check_sharded_peak
 
 # %% exercise="run_sharded"
 def run_sharded(run, shard, total: int, inputs):
-    """Run a unit on gathered weights, and free them after forward and after backward.
+    """Run a unit on gathered weights, and free them after its forward pass and after its backward pass.
 
     Args:
-        run: run(flat, inputs), the unit's forward, with the weights as one vector.
+        run: run(flat, inputs), the unit's forward pass, with the weights as one vector.
         shard: This rank's share of the weights, a leaf.
         total: Weights of the unit, without padding.
         inputs: Rows of this rank.
 
     Returns:
-        The outputs, with a graph to shard and inputs.
+        The outputs, whose graph leads to `shard` and `inputs`.
     """
     world_size = dist.get_world_size()
     ### BEGIN SOLUTION
@@ -438,17 +446,17 @@ check_sharded_peak(run_sharded)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: which tensors does backward need, and which of them can be made again?<br>
-# Then: save the inputs alone. In backward gather, run again under torch.enable_grad() on detached leaves, and ask
-# torch.autograd.grad for both gradients.
+# First: which tensors does the backward pass need, and which of them can be computed again?<br>
+# Then: save only the inputs. In backward, gather, run the unit again under torch.enable_grad() on detached leaves, and
+# ask torch.autograd.grad for both gradients.
 # </details>
 
 # %% [markdown]
-# The first line rises faster than the sum of all whole weights: autograd saved each gathered vector, so nothing of the
-# weights was sharded at the peak. Its gradients were right. The second line rises with the shares only.
+# The first line rises faster than the sum of all whole weights. Its gradients are right, but autograd saved each
+# gathered vector, so at the peak no weights were sharded. The second line rises only with the shares.
 #
-# You recomputed the unit, as gradient checkpointing does. FSDP need not: it empties the *storage* of gathered weights
-# and fills it again before backward, so what autograd saved is valid once more.
+# You recomputed the unit, as gradient checkpointing does. FSDP does not need to: it empties the *storage* of the
+# gathered weights and fills it again before the backward pass, so that what autograd saved is valid again.
 #
 # <details><summary>Explain in one sentence: what does a smaller unit cost and save?</summary>
 # The peak holds fewer gathered weights, but there are more collectives, each with a latency of its own.
@@ -458,11 +466,13 @@ check_sharded_peak(run_sharded)
 # ## FSDP2: `fully_shard`
 #
 # PyTorch's stage 3 is called *fully sharded data parallel*. `fully_shard(module)` makes a module one unit: its
-# parameters become `DTensor`s, cut along their first dimension. Call it **on each block, and then on the model**, which
-# takes what is left. Make the optimizer afterwards. With the model alone, all weights are one unit.
+# parameters become `DTensor`s, cut along their first dimension. Call it **on each block, and then on the model**,
+# which takes the remaining parameters. Create the optimizer afterwards. If you call it on the model alone, all weights
+# are one unit.
 #
-# `reshard_after_forward=False` keeps gathered weights until backward: stage 2's memory at the peak, and one pass less.
-# A mixed-precision policy sets in which format weights are gathered and gradients reduced; the shares stay float32.
+# `reshard_after_forward=False` keeps gathered weights until the backward pass: the peak is that of stage 2, with one
+# pass less. A mixed-precision policy sets the formats in which weights are gathered and gradients are reduced; the
+# shares stay float32.
 
 
 # %%
@@ -490,10 +500,11 @@ for how in ("each layer, freed", "kept after forward", "bf16 gathered", "HSDP, 2
     print(f"{how:<19} holds {run.returned[0]:6.1f} KiB, put in: { ({name: round(one) for name, one in kib.items()}) }")
 
 # %% [markdown]
-# Freed weights are gathered twice, kept ones once. A bf16 policy halves the all-gathers. **HSDP** (*hybrid sharded data
-# parallel*) shards within a group, here of 2, and all-reduces shares between groups. A rank holds twice as much, and
-# only shares cross the slow link between machines. ZeRO++ (2023) has the same aim: it keeps a second shard of the
-# weights within each machine, quantizes what is gathered to 8 bits, and what is reduced to 4.
+# Weights that are freed are gathered twice, and weights that are kept only once. A bf16 policy halves the bytes of the
+# all-gathers. **HSDP** (*hybrid sharded data parallel*) shards within a group, here of 2, and all-reduces the shares
+# between groups. A rank then holds twice as much, but only shares cross the slow link between machines. ZeRO++ (2023)
+# has the same aim: it keeps a second shard of the weights within each machine, and quantizes what is gathered to 8
+# bits and what is reduced to 4.
 
 # %% [markdown]
 # ## The same run in three forms
@@ -503,19 +514,19 @@ for how in ("each layer, freed", "kept after forward", "bf16 gathered", "HSDP, 2
 # | switch on | `fully_shard` | `fsdp_plugin=...` of `Accelerator` | `fsdp=True` |
 # | which units | you call it for each block | `transformer_cls_names_to_wrap` | `transformer_layer_cls_to_wrap` |
 # | free after forward | `reshard_after_forward` | the same | the same |
-# | prepare | optimizer after sharding | model and optimizer in **one** `prepare` | done |
+# | prepare | optimizer after sharding | model and optimizer in **one** `prepare` | done for you |
 #
-# The plugin is `FullyShardedDataParallelPlugin(fsdp_version=2, ...)` with
-# `auto_wrap_policy="transformer_based_wrap"`. The Trainer takes its settings as the dictionary `fsdp_config`; FSDP2 is
-# its default. The classes are named in a list, here `["BertLayer"]`.
+# The plugin is `FullyShardedDataParallelPlugin(fsdp_version=2, ...)` with `auto_wrap_policy="transformer_based_wrap"`.
+# The Trainer takes its settings as the dictionary `fsdp_config`; FSDP2 is its default. Name the classes in a list,
+# here `["BertLayer"]`.
 
 # %% [markdown]
-# **A trap.** On ranks of a CPU, Accelerate 1.15 **drops the plugin without a word** and wraps the model in DDP, and so
-# does the Trainer. Weights come out right, and nothing is sharded. On CUDA it shards.
+# **A trap.** On CPU ranks, Accelerate 1.15 **silently drops the plugin** and wraps the model in DDP, and so does the
+# Trainer. The weights are right, but nothing is sharded. On CUDA the model is sharded.
 #
-# `fully_shard` itself works on a CPU. `allow_sharding_on_cpu()` of this course sets, on a CPU, the two attributes that
-# Accelerate sets on a GPU; the rest is Accelerate's own code. The checks call it before your function. Do not call it
-# there yourself, and do not need it on CUDA.
+# `fully_shard` itself works on a CPU. On a CPU, this course's `allow_sharding_on_cpu()` sets the two attributes that
+# Accelerate sets on a GPU; the rest is Accelerate's own code. The checks call it before your function, so do not call
+# it there yourself. On CUDA it is not needed.
 
 # %% tags=["given"]
 from accelerate import Accelerator, FullyShardedDataParallelPlugin
@@ -528,7 +539,7 @@ same_run = plain_trainer_arguments("cpu") | {"optim": "adamw_torch", "weight_dec
 
 
 def train_raw(model, dataset, batch, reshard, learning_rate):
-    """The raw form: one epoch, AdamW."""
+    """Train one epoch with AdamW in the raw form."""
     rank, world_size = dist.get_rank(), dist.get_world_size()
     for block in model.bert.encoder.layer:
         fully_shard(block, reshard_after_forward=reshard)
@@ -543,12 +554,16 @@ def train_raw(model, dataset, batch, reshard, learning_rate):
 # %% [markdown]
 # **Exercise.** Write both forms.
 #
-# *Contract.* Train one epoch with torch's AdamW at `learning_rate`. `batch` counts the rows of one update on **all**
-# ranks, in the order of `dataset`. Each `BertLayer` is a unit, and so is the rest of the model. `reshard` says whether
-# blocks are freed after forward. Return nothing. Use `Accelerator(cpu=True, ...)`; for the Trainer use
-# `TrainingArguments(**same_run, ...)`, and switch `accepts_loss_kwargs` of the model off before, as in lesson 15.
+# *Contract (both).*
+# - Train one epoch with PyTorch's AdamW at `learning_rate`. `batch` counts the rows of one update on **all** ranks, in
+#   the order of `dataset`. Return nothing.
+# - Each `BertLayer` is a unit, and so is the rest of the model. `reshard` says whether blocks are freed after the
+#   forward pass.
+# - Accelerate: use `Accelerator(cpu=True, ...)`.
+# - Trainer: use `TrainingArguments(**same_run, ...)`, and first set the model's `accepts_loss_kwargs` to `False`, as
+#   in lesson 15.
 #
-# Judged on 2 and 3 ranks, by gradients, by the bytes of each rank, and by how often blocks are gathered.
+# The check runs on 2 and 3 ranks. It compares gradients, the bytes of each rank, and how often blocks are gathered.
 
 # %% tags=["given"]
 from grader import check_sharded_accelerate, check_sharded_trainer
@@ -562,8 +577,8 @@ def train_sharded_with_accelerate(model, dataset, batch: int, reshard: bool, lea
         model: A BERT classifier, whole on each rank.
         dataset: Tokenized pairs, in their order.
         batch: Rows of one update on all ranks.
-        reshard: Whether blocks are freed after forward.
-        learning_rate: Of torch.optim.AdamW.
+        reshard: Whether blocks are freed after the forward pass.
+        learning_rate: Learning rate of torch.optim.AdamW.
     """
     ### BEGIN SOLUTION
     plugin = FullyShardedDataParallelPlugin(
@@ -591,8 +606,8 @@ def train_sharded_with_trainer(model, dataset, batch: int, reshard: bool, learni
         model: A BERT classifier, whole on each rank.
         dataset: Tokenized pairs, in their order.
         batch: Rows of one update on all ranks.
-        reshard: Whether blocks are freed after forward.
-        learning_rate: Of torch.optim.AdamW.
+        reshard: Whether blocks are freed after the forward pass.
+        learning_rate: Learning rate of torch.optim.AdamW.
     """
     ### BEGIN SOLUTION
     model.accepts_loss_kwargs = False
@@ -645,22 +660,25 @@ check_sharded_trainer(train_sharded_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the second line of the table holds twice the bytes of the others. What would you ask a rank to see it?<br>
-# Then: five settings: version, policy, class, reshard, and the rows of one rank.
+# First: the second line of the table holds twice the bytes of the others. What would you ask a rank to find this
+# out?<br>
+# Then: you need five settings: version, policy, class, reshard, and the rows of one rank.
 # </details>
 
 # %% [markdown]
-# The last rows are equal in weights and in bytes, and the row without the switch is equal in weights only: once more
-# sharding shows in bytes. Ask a rank for `parameter.to_local().nbytes` in your own runs. Times here are of processes
-# that share one machine, libraries' start included; they are no GPU's.
+# The last two rows have the weights and the bytes of the raw form. The row without `allow_sharding_on_cpu()` has only
+# its weights, so once more sharding shows in bytes. In your own runs, ask a rank for `parameter.to_local().nbytes`.
+# The times here are of processes that share one machine, and include the start of the libraries; they do not describe
+# a GPU.
 
 # %% [markdown]
 # ## DeepSpeed's place
 #
-# DeepSpeed (Microsoft) is where ZeRO comes from. It is configured by JSON, `TrainingArguments(deepspeed=...)` takes a
-# file or a dictionary, and Accelerate has `DeepSpeedPlugin(zero_stage=3)`. The Trainer fills in `"auto"`. It is not
-# installed here, so the next cell prints its configuration only. In a notebook, DeepSpeed wants the variables of a
-# launcher (`MASTER_ADDR`, `RANK`, `WORLD_SIZE`), and several GPUs need a launcher's processes.
+# ZeRO comes from DeepSpeed (Microsoft). DeepSpeed is configured by JSON: `TrainingArguments(deepspeed=...)` takes a
+# file or a dictionary, and Accelerate has `DeepSpeedPlugin(zero_stage=3)`. The Trainer fills in every `"auto"`.
+# DeepSpeed is not installed here, so the next cell prints its configuration only. In a notebook, it needs the
+# variables that a launcher sets (`MASTER_ADDR`, `RANK`, `WORLD_SIZE`), and several GPUs need the processes of a
+# launcher.
 
 # %%
 import json
@@ -675,23 +693,23 @@ for stage, config in stages.items():
     print(f"stage {stage}: {json.dumps(config['zero_optimization'])}")
 
 # %% [markdown]
-# Published advice says: if the model and a small batch fit on one GPU, DeepSpeed only slows you down. If not, use
-# ZeRO with offload. Between the two there is a question: **what** does not fit?
+# Published advice says: if the model and a small batch fit on one GPU, DeepSpeed only slows you down. If not, use ZeRO
+# with offload. Between these two cases there is a question: **what** does not fit?
 #
 # | on one device | do |
 # |---|---|
 # | all fits | data parallel; sharding only adds latency |
 # | the batch does not | smaller micro-batches with accumulation, checkpointing: no sharding needed |
 # | the states do not | stage 1, or an optimizer with less state |
-# | weights and gradients fit, not with a share of states | stage 2, if you accumulate little |
+# | weights and gradients fit, but not with a share of states | stage 2, if you accumulate little |
 # | the weights do not | stage 3 or FSDP; HSDP if one machine's GPUs suffice |
 # | not even the share | offload (lesson 19), or more ranks |
 
 # %% [markdown]
 # ## The price
 #
-# The cell asks your formula for each stage and puts time next to memory: bytes sent over two links, 300 GB/s and
-# 12.5 GB/s (a 100 Gbit/s network), as round numbers and not as measurements.
+# The next cell asks your formula for each stage, and shows time next to memory: the seconds to send the bytes over
+# links of 300 GB/s and of 12.5 GB/s (a 100 Gbit/s network). Both are round numbers, not measurements.
 
 # %%
 for k in (1, 8):
@@ -709,24 +727,24 @@ for k in (1, 8):
 # | **do not when** | the optimizer has no state | you accumulate much | the link is slow and stage 1 fits |
 # | **combine with** | accumulation | bf16 | checkpointing, bf16 gathers, HSDP |
 #
-# With `k = 8` stage 2 sends 9 passes and stage 3 sends 24, where stage 1 sends 2. Whoever shards more than needed and
-# accumulates pays for it in every micro-batch. Larger micro-batches, which the freed memory allows, are the remedy.
+# With `k = 8` stage 2 sends 9 passes and stage 3 sends 24, where stage 1 sends 2. If you shard more than needed and
+# accumulate, you pay for it in every micro-batch. The remedy is larger micro-batches, which the freed memory allows.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
-# <details><summary>Which stage first holds less than a whole gradient, and what does it lose?</summary>
-# Stage 2. It can no longer add up micro-batches in silence.
+# <details><summary>Which stage is the first to hold less than a whole gradient, and what does it lose?</summary>
+# Stage 2. It can no longer accumulate micro-batches without sending.
 # </details>
-# <details><summary>Two ranks end in equal weights. What does that say about sharding?</summary>
+# <details><summary>Two ranks end with equal weights. What does that show about sharding?</summary>
 # Nothing. Ask for the bytes of state and of parameters on each rank.
 # </details>
 # <details><summary>Why does FSDP gather a block twice, and how is that switched off?</summary>
-# It frees the block after forward. reshard_after_forward=False keeps it, and its memory.
+# It frees the block after the forward pass. reshard_after_forward=False keeps the block, and so its memory.
 # </details>
 #
-# **Takeaway: shard the largest thing that does not fit, no more; and believe bytes, because the weights are right
-# either way.**
+# **Takeaway: shard the largest thing that does not fit, and no more; trust bytes, because the weights are right either
+# way.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 19, offloading.
 

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 20. FP8 training
 #
-# You run the matrix products of a model in 8 bits, with scales that keep its training as it was.
+# You run the matrix products of a model in 8 bits, with scales that keep its training nearly unchanged.
 #
 # 55 min (estimated) · CPU is enough · after lesson 08
 
@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict what a scaled cast to 8 bits loses, outliers included;
 # - choose scales that can be taken out of a matrix product;
-# - write a linear layer with fp8 in forward and backward, which keeps one byte a number;
+# - write a linear layer that uses fp8 in both directions and saves one byte per number;
 # - ask Accelerate for fp8, and keep the right layers out of it.
 
 # %% tags=["given"]
@@ -30,15 +30,16 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 08: what does one outlier of 1,000 sigma do to linear 8-bit codes with one scale?</summary>
-# Everything else becomes zero: a step of the codes is about eight sigma.
+# Everything else becomes zero, because one step of the codes is about eight sigma.
 # </details>
 # <details><summary>Lesson 05: why is the loss multiplied by 65,536 in fp16?</summary>
 # Small gradients would be zero in fp16. The factor lifts them into its range, and is divided out before the update.
 # </details>
 
 # %% [markdown]
-# **The problem.** An H100 multiplies 8-bit floats at twice the rate of 16-bit ones. But a format of 8 bits has 256
-# numbers. Two are in use, **e4m3** (4 bits of exponent, 3 of mantissa) and **e5m2**:
+# **The problem.** An H100 multiplies 8-bit floats at twice the rate of 16-bit ones. But an 8-bit format can represent
+# only 256 numbers. Two formats are in use, **e4m3** (4 bits of exponent, 3 of mantissa) and **e5m2**. What do they
+# lose?
 
 # %%
 print("".join(f"{name:>10}" for name in ("format", "largest", "normal", "subnormal", "spacing")))
@@ -52,29 +53,31 @@ for value in (0.0009, 0.001, 1.0, 1.06, 1.07, 500.0, 1e6):
     )
 
 # %% [markdown]
-# What is past the end depends on the format and the version. e4m3 has no infinity: since PyTorch 2.12 a cast stops at
-# 448, before it gave NaN. e5m2 goes to infinity. So libraries clamp before they cast.
+# What happens above the largest number depends on the format and on the version. e4m3 has no infinity: since PyTorch
+# 2.12 a cast stops at 448, and before that it gave NaN. e5m2 goes to infinity. Libraries therefore clamp before they
+# cast.
 #
-# Gradients of `1e-6` become zero in e4m3. One factor for the whole loss, as in fp16, is not enough: in 8 bits each
-# *tensor* gets its own. A **scale** multiplies it before the cast, and is divided out after the product.
+# Gradients of `1e-6` become zero in e4m3. One factor for the whole loss, as in fp16, is not enough here: in 8 bits
+# each *tensor* needs its own. This **scale** multiplies the tensor before the cast, and is divided out after the
+# product.
 
 # %% [markdown]
 # ## Predict: what a scaled cast loses
 #
-# *Current scaling* takes the scale from the tensor itself: its largest magnitude lands on the format's largest number.
-# Think of values from a normal distribution, and **one outlier of 1,000 sigma**. All else is scaled down with it. How
-# much of it becomes zero: almost all, as in lesson 08, about half, or almost nothing?
+# *Current scaling* computes the scale from the tensor itself, so that its largest magnitude becomes the format's
+# largest number. Think of values from a normal distribution, with **one outlier of 1,000 sigma**. The scale shrinks
+# all other values, too. How many of them become zero: almost all, as in lesson 08, about half, or almost none?
 
 # %% [markdown]
 # **Exercise.** Predict the scale, and what it loses.
 #
-# *Contract*
+# *Contract.*
 # - The values are normal, with mean 0 and standard deviation `sigma`, except for a few outliers; `largest` is the
-#   tensor's largest magnitude. `dtype` is any of torch's floating-point formats with subnormal numbers.
+#   tensor's largest magnitude. `dtype` is any of PyTorch's floating-point formats with subnormal numbers.
 # - Return three numbers: the scale; the largest magnitude, *in the tensor's own units*, that comes back as zero; and
 #   the share of the normal values that comes back as zero, between 0 and 1.
-# - Casts round to the nearest number, halves to the even one. A normal value is within `z` sigma with probability
-#   `erf(z / √2)`.
+# - Casts round to the nearest number, and half-way values to the even one. A normal value is within `z` sigma with
+#   probability `erf(z / √2)`.
 
 # %% tags=["given"]
 from grader import check_predicted_cast
@@ -82,7 +85,7 @@ from grader import check_predicted_cast
 
 # %% exercise="predict_cast"
 def predict_cast(sigma: float, largest: float, dtype: torch.dtype) -> tuple[float, float, float]:
-    """Predict a cast with current scaling.
+    """Predict what a cast with current scaling loses.
 
     Args:
         sigma: Standard deviation of the normal values.
@@ -90,7 +93,7 @@ def predict_cast(sigma: float, largest: float, dtype: torch.dtype) -> tuple[floa
         dtype: The format; torch.finfo knows its limits.
 
     Returns:
-        The scale, the largest magnitude that comes back as zero, the share of normal values that does.
+        The scale, the largest magnitude that comes back as zero, and the share of the normal values that does.
     """
     ### BEGIN SOLUTION
     limits = torch.finfo(dtype)
@@ -125,12 +128,13 @@ check_predicted_cast(predict_cast)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: which positive numbers round to zero in a format whose smallest number is 8?<br>
+# First: which positive values round to zero in a format whose smallest number is 8?<br>
 # Then: that limit holds after the scaling. Which value was it before?
 # </details>
 
 # %% [markdown]
-# **Investigate.** The error of everything but the outlier, for three ways to use 8 bits with one scale:
+# **Investigate.** The next cell shows the error of all values except the outlier, for three ways to use 8 bits with
+# one scale.
 
 # %%
 values = torch.randn(50_000, generator=torch.Generator().manual_seed(0))
@@ -147,37 +151,38 @@ draw_curves(
 )
 
 # %% [markdown]
-# Linear codes degrade with every step to the right. Floats have a **plateau**: their spacing is a share of the value,
-# so a scale changes nothing until values reach the subnormal numbers. e4m3 spans a factor of 229,000 from its largest
-# number to its smallest, e5m2 one of 3.8 billion, at twice the error.
+# Linear codes degrade with every step to the right. Floats have a **plateau**: their spacing is proportional to the
+# value, so a scale changes nothing until values reach the subnormal numbers. From its smallest to its largest number,
+# e4m3 spans a factor of 229,000. e5m2 spans 3.8 billion, at twice the error.
 #
-# Outliers of 1,000 sigma are harmless, then. In large language models a few activations are up to 100,000 times the
-# others ([Sun and others, 2024][massive]). There e4m3 with one scale falls off the edge.
+# Outliers of 1,000 sigma are therefore harmless. In large language models a few activations are up to 100,000 times as
+# large as the others ([Sun and others, 2024][massive]). There, e4m3 with one scale leaves its plateau.
 #
 # [massive]: https://arxiv.org/abs/2402.17762
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why do gradients take e5m2 although its error is twice as large?</summary>
-# They spread over more orders of magnitude, and a gradient that is 5 % off still helps, where a zero does not.
+# They spread over more orders of magnitude, and a gradient that is 5 % off still helps, while a zero does not.
 # </details>
 
 # %% [markdown]
 # ## Complete: scales that leave the product
 #
-# Below, `a` holds a few rows that are a million times smaller than others, as gradients of confident tokens are. One
-# scale for the tensor loses them.
+# In the next cell, `a` holds a few rows that are a million times smaller than others, as gradients of confident tokens
+# are. With one scale for the whole tensor, these rows are lost.
 #
-# Scales are rounded down to a power of two here: multiplying by one changes the exponent alone and rounds nothing.
+# Scales are rounded down to a power of two here, because multiplying by a power of two changes only the exponent and
+# rounds nothing.
 
 
 # %% tags=["given"]
 def power_of_two(values: torch.Tensor) -> torch.Tensor:
-    """The largest power of two up to each positive value."""
+    """Return the largest power of two that is not above each positive value."""
     return torch.exp2(torch.floor(torch.log2(values)))
 
 
 def tensor_scaled_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The product of two matrices in e4m3, with one scale for each."""
+    """Multiply two matrices in e4m3, with one scale for each."""
     a_scale, b_scale = (power_of_two(448 / matrix.abs().max()) for matrix in (a, b))
     a8, b8 = (a * a_scale).to(E4M3), (b * b_scale).to(E4M3)
     product = torch.mm(a8.float(), b8.float())
@@ -199,13 +204,14 @@ report_rows(tensor_scaled_product, "one scale each")
 # %% [markdown]
 # **Exercise.** Give every matrix as many scales as the product allows.
 #
-# *Contract*
+# *Contract.*
 # - `a` is [rows, k], `b` is [k, columns], both float32. Return a float32 tensor [rows, columns].
-# - As in `tensor_scaled_product`: largest magnitude to 448, scales rounded down to powers of two, operands in e4m3,
-#   the product summed in float32, **all scales taken out afterwards**: what is multiplied is in fp8.
-# - A row or column may be all zeros; it gives zeros.
+# - Proceed as `tensor_scaled_product` does: scale the largest magnitude to 448, round scales down to powers of two,
+#   cast the operands to e4m3, and accumulate the product in float32. **All scales are taken out afterwards**, so that
+#   what is multiplied is in fp8.
+# - A row or column may be all zeros; its products are zeros.
 #
-# Before you write: the product is a sum over `k`. Which factors can leave it?
+# Before you write: the product is a sum over `k`. Which factors can be taken out of it?
 
 # %% tags=["given"]
 from grader import check_row_scaled_product
@@ -213,7 +219,7 @@ from grader import check_row_scaled_product
 
 # %% exercise="row_scaled_product"
 def row_scaled_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """The product of two matrices in e4m3, with as many scales as can be taken out.
+    """Multiply two matrices in e4m3, with as many scales as can be taken out.
 
     Args:
         a: [rows, k].
@@ -246,13 +252,13 @@ check_row_scaled_product(row_scaled_product)
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does each column of b have a scale, and no row of it?</summary>
-# A row of b belongs to one term of the sum, so its scale cannot be taken out of all of them at once.
+# <details><summary>Explain in one sentence: why does each column of b have a scale, but no row of it?</summary>
+# A row of b contributes to only one term of the sum, so its scale cannot be taken out of all terms at once.
 # </details>
 #
-# PyTorch has this product as one call, `torch.nn.functional.scaled_mm` (`torch._scaled_mm` in older versions). It takes
-# the fp8 matrices and the *inverse* scales, and writes 16 or 32 bits. CPUs run it, too, slowly. It equals what you
-# wrote, bit for bit:
+# PyTorch has this product as one call, `torch.nn.functional.scaled_mm` (`torch._scaled_mm` in older versions). It
+# takes the fp8 matrices and the *inverse* scales, and writes 16 or 32 bits. It also runs on CPUs, but slowly. The next
+# cell checks that it equals the emulated product bit for bit.
 
 # %%
 if hasattr(F, "scaled_mm"):  # on the CPU: few GPUs have the hardware, and it wants sizes that are multiples of 16
@@ -265,16 +271,17 @@ if hasattr(F, "scaled_mm"):  # on the CPU: few GPUs have the hardware, and it wa
 # %% [markdown]
 # ## Write: a linear layer in fp8
 #
-# A linear layer is three products, and training runs all of them:
+# A linear layer needs three products, and training runs all of them:
 #
-# | product | operands | adds over |
+# | product | operands | sums over |
 # |---|---|---|
 # | output | input, weight | features |
 # | gradient of the input | gradient of the output, weight | outputs |
 # | gradient of the weight | gradient of the output, input | rows |
 #
-# Each product adds over another dimension. So row scales that fit one do not fit the next, and a tensor would be cast
-# twice. With one scale a tensor, one copy serves both of its products. Write that layer.
+# Each product sums over a different dimension. Row scales that fit one product therefore do not fit the next, and each
+# tensor would have to be cast twice. With one scale per tensor, a single copy serves both of its products. Write that
+# layer.
 
 
 # %% tags=["given"]
@@ -282,10 +289,10 @@ from grader import check_fp8_linear, check_fp8_saved
 
 
 def to_fp8(values: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cast with one scale, a power of two.
+    """Cast to fp8 with one scale, a power of two.
 
     Returns:
-        The tensor in fp8, and the scale that it was multiplied by.
+        The tensor in fp8, and the scale by which it was multiplied.
     """
     largest = torch.finfo(dtype).max
     scale = power_of_two(largest / values.detach().float().abs().max().clamp(min=1e-20))
@@ -295,13 +302,13 @@ def to_fp8(values: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torc
 # %% [markdown]
 # **Exercise.** Write both directions, and the call. Lesson 03 explains `torch.autograd.Function`.
 #
-# *Contract*
-# - `inputs` is [..., features] in float32 or bf16; `weight` [outputs, features] in float32. Return
+# *Contract.*
+# - `inputs` is [..., features] in float32 or bf16; `weight` is [outputs, features] in float32. Return
 #   `inputs @ weight.T`, in the format of `inputs`, without a bias.
-# - Both operands of all three products are in fp8, cast by `to_fp8`: e4m3, and e5m2 for the gradient. Multiply as
-#   float32, as above; no scale remains.
-# - For backward, autograd keeps at most **one byte for each number** of input and weight, the weight itself not
-#   counted. Nothing is kept elsewhere.
+# - Cast both operands of all three products to fp8 with `to_fp8`: input and weight to e4m3, the gradient of the output
+#   to e5m2. Multiply as float32, as above; no scale remains.
+# - For the backward pass, autograd keeps at most **one byte per number** of input and weight; the weight itself does
+#   not count. Keep nothing elsewhere.
 
 
 # %% exercise="fp8_linear"
@@ -310,7 +317,7 @@ class Fp8Linear(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, inputs, weight):
-        """Multiply in e4m3, and keep what backward needs."""
+        """Multiply in e4m3, and keep what the backward pass needs."""
         ### BEGIN SOLUTION
         (x, x_scale), (w, w_scale) = to_fp8(inputs, E4M3), to_fp8(weight, E4M3)
         ctx.save_for_backward(x, x_scale, w, w_scale)
@@ -330,7 +337,7 @@ class Fp8Linear(torch.autograd.Function):
 
 
 def fp8_linear(inputs: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-    """A linear layer in fp8.
+    """Run a linear layer in fp8.
 
     Args:
         inputs: [..., features], float32 or bf16.
@@ -366,13 +373,13 @@ check_fp8_saved(fp8_linear)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: name the two operands of each product, and the two scales that are in it.<br>
-# Then: for the gradient of the weight all leading dimensions are rows. `flatten(0, -2)` makes them one.
+# First: name the two operands of each product, and the two scales that it contains.<br>
+# Then: for the gradient of the weight all leading dimensions are rows. `flatten(0, -2)` turns them into one.
 # </details>
 
 # %% [markdown]
-# **Does it train?** A small network, the middle layers in fp8, against bf16, over five seeds. The spread
-# between seeds says how much a difference means.
+# **Does it train?** The next cells train a small network in float32, in bf16, and in bf16 with its middle layers in
+# fp8, over five seeds. The spread between seeds shows which differences matter.
 
 
 # %%
@@ -380,7 +387,7 @@ class InFp8(nn.Linear):
     """A linear layer that runs your function."""
 
     def forward(self, inputs):
-        """Add the bias, which the function leaves out."""
+        """Run the function and add the bias."""
         return fp8_linear(inputs, self.weight) + self.bias.to(inputs.dtype)
 
 
@@ -412,17 +419,19 @@ def compare_training():
 look(compare_training)
 
 # %% [markdown]
-# bf16 equals float32 to the third digit. fp8 is about 2 % worse on average: less than seeds differ by, but not nothing.
-# Rounding by a few percent is noise of mean near zero, and sums over rows and steps average most of it out.
+# bf16 equals float32 to the third digit. fp8 is about 2 % worse on average, which is less than the seeds differ, but
+# not nothing. Rounding by a few percent is noise whose mean is near zero, and sums over rows and steps average most of
+# it out.
 #
-# What the update changes is never in 8 bits: the weights are float32 (**master weights**), cast again in every forward,
-# and so are the optimizer's moments. An e4m3 weight would ignore any update below 3 % of itself.
+# What the update changes is never in 8 bits. The weights are float32 (**master weights**) and are cast again in every
+# forward pass, and the optimizer's moments are float32, too. An e4m3 weight would ignore any update below 3 % of
+# itself.
 #
 # Lesson 04 (Further) shows how a bf16 second moment stalls, and stochastic rounding as the remedy.
 
 # %% [markdown]
-# **What it keeps.** The layer holds its input in fp8 until backward. A plain bf16 layer holds it in bf16. And torchao's
-# layer, which you use next?
+# **What it keeps.** Your layer holds its input in fp8 until the backward pass, while a plain bf16 layer holds it in
+# bf16. And what does torchao's layer hold, which you use next?
 
 # %% tags=["given"]
 import logging
@@ -456,23 +465,23 @@ def report_saved():
 look(report_saved)
 
 # %% [markdown]
-# torchao keeps the input as it came, and casts it again in backward: for speed alone. Yours keeps half of the input's
-# bytes, and a copy of the weight. Whether that saves memory depends on the rest: GELU, norms and attention keep 16-bit
-# tensors whatever the layer does.
+# torchao keeps the input unchanged and casts it again in the backward pass: it aims at speed alone. Your layer keeps
+# half of the input's bytes, and a copy of the weight. Whether that saves memory depends on the rest of the model:
+# GELU, norms and attention keep 16-bit tensors whatever the layer does.
 
 # %% [markdown]
 # ## Recipes
 #
 # | recipe | scales | where |
 # |---|---|---|
-# | *delayed* | one a tensor, from the largest magnitudes of earlier steps; clamps a surprise | Ada, Hopper, later |
-# | *current* (dynamic) | one a tensor, of this step; reads the tensor twice | the same |
-# | *row-wise* | one a row of each operand | the same |
+# | *delayed* | one per tensor, from the maxima of earlier steps; larger values are clamped | Ada, Hopper, later |
+# | *current* (dynamic) | one per tensor, of this step; reads the tensor twice | the same |
+# | *row-wise* | one per row of each operand | the same |
 # | *MXFP8* | one for 32 neighbours along the sum, 8 bits of exponent (**e8m0**) | Blackwell |
-# | *NVFP4* | 4-bit numbers; e4m3 for 16 neighbours, and a float32 scale a tensor | Blackwell |
+# | *NVFP4* | 4-bit numbers; one in e4m3 for 16 neighbours, and one in float32 per tensor | Blackwell |
 #
-# An A100 or T4 has none of them. Blocks lie *along* the sum, which your row scales could not: the hardware takes each
-# block's scale out before it adds the blocks up. What do blocks of 32 make of an outlier?
+# An A100 or T4 supports none of them. Blocks are cut *along* the sum, which was impossible for your row scales: the
+# hardware takes each block's scale out before it adds the blocks up. What does an outlier do to blocks of 32?
 
 
 # %%
@@ -495,30 +504,32 @@ for name, size in sizes.items():
     print(f"one scale a {name:<12} error of the rest {float(error.norm() / rows.flatten()[1:].norm()):6.2%}")
 
 # %% [markdown]
-# A scale spoils what it is shared with: a tensor, a row, 31 neighbours. Blocks are small enough that Transformer
-# Engine's MXFP8 recipe uses e4m3 for gradients, too. NVFP4 needs its second level because an e4m3 scale ends at 448
-# itself.
+# An outlier spoils everything that shares its scale: a tensor, a row, or 31 neighbours. Blocks are so small that
+# Transformer Engine's MXFP8 recipe uses e4m3 for gradients, too. NVFP4 needs its second level of scales because an
+# e4m3 scale itself cannot exceed 448.
 #
-# **What stays in 16 bits or more**: norms, softmax, the residual stream, the loss; and commonly the first and the last
-# linear layer, which are sensitive and a small share of the work. Layers need sizes that are multiples of 16.
+# **What stays in 16 bits or more**: norms, softmax, the residual stream, and the loss. Usually the first and the last
+# linear layer stay as well, because they are sensitive and a small share of the work. The sizes of a layer have to be
+# multiples of 16.
 
 # %% [markdown]
 # ## The form: torchao through Accelerate
 #
 # With `mixed_precision="fp8"`, Accelerate converts layers in `prepare`, and runs the rest under bf16 autocast. An
-# `AORecipeKwargs` among the `kwargs_handlers` chooses torchao, its `config`, and a `module_filter_func(module, name)`
-# that returns whether a linear layer is converted. Without one, Accelerate converts all but the model's first and last
-# linear layer; **with one, that rule is yours**.
+# `AORecipeKwargs` among the `kwargs_handlers` selects torchao, its `config`, and a `module_filter_func(module, name)`
+# that returns whether a linear layer is converted. Without a filter, Accelerate converts all linear layers except the
+# model's first and last; **with one, that rule is up to you**.
 #
-# The **Trainer** has no argument for fp8. It takes Accelerate's setting from `accelerate launch --mixed_precision fp8`,
-# or the variable `ACCELERATE_MIXED_PRECISION` that this sets; the filter and `emulate` cannot be given there.
+# The **Trainer** has no argument for fp8. It takes Accelerate's setting from
+# `accelerate launch --mixed_precision fp8`, or from the variable `ACCELERATE_MIXED_PRECISION`, which that command
+# sets. Neither way accepts a filter or `emulate`.
 
 # %% tags=["given"]
 from grader import check_fp8_accelerate, make_pair_classifier, make_sentence_pairs, make_tokenizer, tokenize_pairs
 
 
 def new_accelerator(**arguments) -> Accelerator:
-    """An Accelerator of any precision: Accelerate keeps the first one's for the whole kernel unless it is reset."""
+    """Create an Accelerator; the reset is needed because a kernel otherwise keeps the first one's precision."""
     AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(**arguments)
 
@@ -526,12 +537,12 @@ def new_accelerator(**arguments) -> Accelerator:
 # %% [markdown]
 # **Exercise.** Train a BERT classifier in fp8.
 #
-# *Contract*
-# - In fp8: the linear layers of `bert.encoder`, which has one block or more, except the first of the whole model.
-#   Pooler and classifier, which see one row a sequence, stay.
-# - `new_accelerator` makes the Accelerator, and `prepare` converts. torchao emulates where `has_fp8` is False.
-# - Model, optimizer and loader are prepared. One epoch in order, `rows` at a time; the last batch may be smaller. SGD
-#   at `learning_rate`. Return nothing.
+# *Contract.*
+# - Convert to fp8 the linear layers of `bert.encoder`, which has one or more blocks, except the first linear layer of
+#   the whole model. Do not convert pooler and classifier, which see one row per sequence.
+# - `new_accelerator` creates the Accelerator, and `prepare` converts. torchao emulates where `has_fp8` is False.
+# - Prepare model, optimizer and loader. Train one epoch in order, `rows` at a time; the last batch may be smaller. Use
+#   SGD at `learning_rate`. Return nothing.
 #
 # The check looks at the layers that ran, and at the weights.
 
@@ -542,9 +553,9 @@ def fp8_with_accelerate(model, dataset, rows: int, learning_rate: float) -> None
 
     Args:
         model: On the lesson's device; returns an output with .loss.
-        dataset: Rows as the model takes them, labels included.
+        dataset: Rows with the columns that the model takes, labels included.
         rows: Rows of a batch.
-        learning_rate: Of SGD.
+        learning_rate: Learning rate of SGD.
     """
 
     ### BEGIN SOLUTION
@@ -586,7 +597,7 @@ check_fp8_accelerate(fp8_with_accelerate)
 # %% [markdown]
 # ## The price
 #
-# Emulated fp8 is slower than what it emulates: it casts, and then multiplies in float32.
+# Emulated fp8 is slower than what it emulates, because it casts and then multiplies in float32.
 
 # %%
 from grader import measure_step_time
@@ -612,37 +623,41 @@ for name, step, ratio in zip(("bf16", "fp8 by torchao"), times.steps, times.rati
     print(f"{name:<15} {1000 * step.median_seconds:7.1f} ms a step, {ratio:.1f} times the first")
 
 # %% [markdown]
-# Published: Llama 3 8B in torchtitan, compiled, as a [commit message][torchtitan] reports it without naming the GPU:
+# The next figures are published: Llama 3 8B in torchtitan, compiled, as reported in a [commit message][torchtitan]
+# that does not name the GPU.
 #
 # | | tokens per second | memory |
 # |---|---|---|
 # | bf16 | 5,760 | 47.65 GiB |
-# | fp8, one scale a tensor | 7,186 (1.25 times) | 47.32 GiB |
-# | fp8, one scale a row | 6,424 (1.12 times) | 58.55 GiB |
+# | fp8, one scale per tensor | 7,186 (1.25 times) | 47.32 GiB |
+# | fp8, one scale per row | 6,424 (1.12 times) | 58.55 GiB |
 #
 # [torchtitan]: https://github.com/pytorch/torchtitan/commit/7a04053a742af65bc76826bbcc57b7bede7be62c
 
 # %% [markdown]
-# - **Use it when** products of thousands by thousands fill the time, the GPU has fp8, and the model is compiled: casts
-#   and maxima cost time that only fusion hides.
-# - **Do not** for small layers, on older GPUs, or to save memory: torchao's saves none.
-# - **Combine with** `torch.compile` (lesson 13), sharding (18), whose all-gather can send fp8, and bf16 for the rest.
+# - **Use it when** products of matrices with thousands of rows and columns take most of the time, the GPU has fp8, and
+#   the model is compiled: casts and maxima cost time that only fusion hides.
+# - **Do not** use it for small layers, on older GPUs, or to save memory: torchao's layer saves none.
+# - **Combine with** `torch.compile` (lesson 13), sharding (lesson 18), whose all-gather can send fp8, and bf16 for the
+#   rest.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>A tensor's largest magnitude doubles, and nothing else in it changes. What does e4m3 lose?</summary>
-# Nearly nothing: all values move down by one power of two. Only those near the smallest subnormal number lose bits.
+# Nearly nothing: all values move down by one power of two, and only those near the smallest subnormal number lose
+# bits.
 # </details>
 # <details><summary>Which scales can be taken out of a matrix product?</summary>
-# Those of the rows of the first operand and of the columns of the second: what the sum does not run over.
+# Those of the rows of the first operand and of the columns of the second, because the sum does not run over these.
 # </details>
 # <details><summary>What is in 8 bits in fp8 training, and what is not?</summary>
-# The operands of the linear layers' products. Master weights, moments, sums, norms and losses are not.
+# The operands of the linear layers' products are. Master weights, moments, sums, norms and losses are not.
 # </details>
 
 # %% [markdown]
-# **Takeaway: fp8 is a format of operands: a scale keeps each tensor in its range, and leaves with the product.**
+# **Takeaway: fp8 is a format for operands: a scale keeps each tensor in its range, and is taken out after the
+# product.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 21 keeps weights in 4 bits.
 

@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 21. Quantization and LoRA
 #
-# You fine-tune a model whose weights take four bits each, by training a half percent of its numbers.
+# You fine-tune a model whose weights take four bits each, by training half a percent of its numbers.
 #
 # 70 min (estimated) · CPU is enough · after lesson 08
 
 # %% [markdown]
 # **You will be able to**
 # - predict the bits of a quantized weight, and what LoRA trains and holds;
-# - quantize weights to NF4, two codes a byte;
-# - write an adapter that starts as the identity, leaves the base alone and merges into it;
+# - quantize weights to NF4, two codes per byte;
+# - write an adapter that changes nothing at first, leaves the base alone and merges into it;
 # - run QLoRA with Accelerate and with the Trainer, and say what each line of its set-up does.
 
 # %% tags=["given"]
@@ -39,40 +39,43 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 08: why does each block of codes have a scale of its own?</summary>
-# An outlier makes the codes of its own block coarse, and of no other.
+# An outlier then makes only the codes of its own block coarse.
 # </details>
-# <details><summary>Lesson 06: what does AdamW hold for a parameter of float32 at the step?</summary>
-# The parameter, its gradient, two moments: 16 bytes.
+# <details><summary>Lesson 06: what does AdamW hold for a float32 parameter during the step?</summary>
+# The parameter, its gradient, and two moments: 16 bytes.
 # </details>
 
 # %% [markdown]
-# **The problem.** Seven billion parameters in float32 need 112 GB for AdamW: 16 bytes each. Yet fine-tuning is often a
-# small change of a good model. Two ideas divide this bill:
+# **The problem.** To train seven billion parameters in float32, AdamW needs 112 GB: 16 bytes each. Yet fine-tuning is
+# often a small change to a good model. Two ideas reduce this memory:
 #
-# - **LoRA** freezes the weights and trains a thin correction, so gradients and moments exist for the correction only;
-# - **quantization** stores what is frozen in four bits. It is read, never updated, so it needs no finer format.
+# - **LoRA** freezes the weights and trains a thin correction, so that gradients and moments exist only for the
+#   correction.
+# - **Quantization** stores the frozen weights in four bits. They are read but never updated, so they need no finer
+#   format.
 #
 # Together they are **QLoRA**. How few bytes are left?
 
 # %% [markdown]
 # ## What is stored, what is trained
 #
-# - A weight is a **code** of 4 bits. Each block of weights has a **scale**, a float32 number. A layer begins a new
-#   block, and its last block may be short.
+# - A weight is stored as a **code** of 4 bits. Each block of weights has a **scale**, a float32 number. Every layer
+#   begins a new block, and its last block may be short.
 # - **Double quantization** quantizes the scales, too: each becomes one byte, and a block of *scales* shares a second
 #   scale in float32.
-# - **LoRA** of rank `r` adds `B A` to a frozen weight `W` [outputs, inputs]. `A` maps the inputs to `r` numbers, `B`
-#   maps these to the outputs. Both are trained in float32 with AdamW.
+# - **LoRA** of rank `r` adds `B A` to a frozen weight `W` [outputs, inputs]. `A` maps the inputs to `r` numbers, and
+#   `B` maps these to the outputs. Both are trained in float32 with AdamW.
 
 # %% [markdown]
 # **Exercise.** Predict what a plan costs.
 #
-# *Contract*
-# - `layers` lists (inputs, outputs, has an adapter). All weights are quantized, adapted or not.
-# - `second_block_size` is None where scales stay float32.
-# - Return a dict: `"bits"`, stored bits divided by weights, over all layers; `"trained"`, numbers that are trained;
-#   `"update_bytes"`, gradients and moments at the step.
-# - Code books and the mean that is taken from the scales are the same few bytes for any layer: leave them out.
+# *Contract.*
+# - `layers` lists (inputs, outputs, has an adapter). All weights are quantized, with or without an adapter.
+# - `second_block_size` is None if the scales stay float32.
+# - Return a dict: `"bits"`, the stored bits of all layers divided by their weights; `"trained"`, how many numbers are
+#   trained; `"update_bytes"`, the bytes of gradients and moments at the step.
+# - Leave out the code books and the mean that is subtracted from the scales: they are the same few bytes for any
+#   layer.
 
 # %% tags=["given"]
 from grader import check_quantization_plan
@@ -80,11 +83,11 @@ from grader import check_quantization_plan
 
 # %% exercise="predict_plan"
 def predict_plan(layers: list, rank: int, block_size: int, second_block_size: int | None) -> dict:
-    """Bits, trained numbers and bytes of an update of a plan.
+    """Predict the bits, the trained numbers and the bytes of an update of a plan.
 
     Args:
         layers: (inputs, outputs, has an adapter) of each linear layer.
-        rank: Of the adapters.
+        rank: Rank of the adapters.
         block_size: Weights that share a scale.
         second_block_size: Scales that share a second scale, or None.
 
@@ -118,12 +121,12 @@ check_quantization_plan(predict_plan)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: how many scales do 64 weights have, how many 65?<br>
+# First: how many scales do 64 weights have, and how many do 65 have?<br>
 # Then: with double quantization, which numbers are bytes, and how many float32 numbers are left?
 # </details>
 
 # %% [markdown]
-# **Run.** bitsandbytes quantizes one layer, and we count its bytes.
+# **Run.** In the next cell bitsandbytes quantizes one layer, and we count its bytes.
 
 # %%
 weight = torch.randn(768, 768, device=device)
@@ -137,23 +140,24 @@ for name, per_parameter in {"AdamW, all in float32": 16, "16-bit base": 2, "4.12
     print(f"7 billion parameters, {name:<22} {7 * per_parameter:6.1f} GB")
 
 # %% [markdown]
-# **Investigate.** A block of 64 pays 32 bits for its scale, half a bit a weight. With double quantization that is
-# 8 / 64 + 32 / (64 x 256) = 0.127 bits. For 65 billion parameters the paper counts 3 GB saved.
+# **Investigate.** A block of 64 weights needs 32 bits for its scale, half a bit per weight. With double quantization
+# that is 8 / 64 + 32 / (64 x 256) = 0.127 bits. For 65 billion parameters the paper counts 3 GB saved.
 #
-# The correction is small next to the layer because it is thin: `r (inputs + outputs)` instead of `inputs x outputs`.
-# All that training adds is proportional to it. What is left of the bill is the base, and the activations, which no
-# adapter makes smaller.
+# The correction is small compared with the layer because it is thin: `r (inputs + outputs)` instead of
+# `inputs x outputs`. All that training adds is proportional to it. What remains is the base, and the activations,
+# which no adapter makes smaller.
 
 # %% [markdown]
 # ## Which 16 values?
 #
-# **Uniform** quantization cuts the range of values into equal bins. A **threshold** is the border of two bins; a code
-# is the number of thresholds below a value; it decodes to the middle of its bin. Where the range is measured once, on
-# sample data, and then kept, the quantization is **static**; where each tensor brings its own, as here, **dynamic**.
+# **Uniform** quantization cuts the range of values into equal bins. A **threshold** is the border between two bins. A
+# value's code is the number of thresholds below it, and it decodes to the middle of its bin. If the range is measured
+# once, on sample data, and then kept, the quantization is **static**; if each tensor has its own range, as here, it is
+# **dynamic**.
 #
-# Equal bins suit values that are equally likely. Weights are nearly normal: most are near zero, and bins at the ends
-# stay empty. **NF4** (*normal float*) takes bins of equal *probability*, with its ends at -1 and 1 and a code for
-# exactly 0. **FP4** is a tiny floating-point format.
+# Equal bins suit values that are equally likely. Weights are nearly normal: most are near zero, so bins at the ends
+# stay almost empty. **NF4** (*normal float*) uses bins of equal *probability*, with its ends at -1 and 1 and a code
+# for exactly 0. **FP4** is a tiny floating-point format.
 
 
 # %%
@@ -175,11 +179,11 @@ for name, book in books.items():
 draw_curves(range(16), shares, title="Normal values in blocks of 64", x_label="code", y_label="share of the values")
 
 # %% [markdown]
-# NF4 spreads the values over its codes most evenly, and its error is the smallest. FP4 spends two codes on zero and two
-# right next to it; on normal values it does worse than equal bins.
+# NF4 distributes the values most evenly over its codes, and its error is the smallest. FP4 spends two codes on zero
+# and two on its closest neighbours; on normal values it does worse than equal bins.
 #
-# The weights of a block are scaled by their largest magnitude, as in lesson 08. A decoder turns codes back. Two codes
-# share a byte: the first of a pair is its high half.
+# The weights of a block are divided by their largest magnitude, as in lesson 08. The decoder below turns codes back
+# into values. Two codes share a byte: the first of a pair is its high half.
 
 
 # %% tags=["given"]
@@ -187,7 +191,7 @@ NF4 = bitsandbytes.functional.get_4bit_type("nf4", device=device)  # 16 values f
 
 
 def dequantize_nf4(packed, scales, shape, block_size: int):
-    """Decode bytes [pairs] with scales [blocks] into values of a shape."""
+    """Decode bytes [pairs] with scales [blocks] into values of the given shape."""
     numbers = torch.Size(shape).numel()
     codes = torch.stack((packed >> 4, packed & 15), dim=1).flatten()[:numbers]
     return (NF4[codes.long()] * scales.repeat_interleave(block_size)[:numbers]).view(shape)
@@ -198,14 +202,13 @@ def dequantize_nf4(packed, scales, shape, block_size: int):
 #
 # **Exercise.** Write the inverse of the decoder.
 #
-# *Contract*
-# - `values` is float32, of any shape. A block is `block_size` numbers that follow each other, row by row; the last one
-#   may be short. `block_size` is even.
+# *Contract.*
+# - `values` is float32, of any shape. A block is `block_size` consecutive numbers, row by row; the last block may be
+#   short. `block_size` is even.
 # - Return the packed codes, `torch.uint8` [pairs], and the scales, float32 [blocks]: the largest magnitude of each
-#   block. Codes are the nearest values of `NF4`.
-# - An odd number of codes leaves the low half of the last byte free. A block of zeros has the scale 0.
-#
-# By hand: without the quantizer of bitsandbytes.
+#   block. Codes are those of the nearest values of `NF4`.
+# - If the number of codes is odd, the low half of the last byte is free. A block of zeros has the scale 0.
+# - Write it by hand, without the quantizer of bitsandbytes.
 
 # %% tags=["given"]
 from grader import check_nf4_codes
@@ -252,37 +255,37 @@ check_nf4_codes(quantize_nf4)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: read the decoder from its last line to its first, and undo each step.<br>
-# Then: the borders between codes are the middles of neighbours. Which number of a pair is multiplied by 16?
+# Then: the borders between codes are the midpoints of neighbours. Which number of a pair is multiplied by 16?
 # </details>
 
 # %% [markdown]
-# An error of 9 % of a standard deviation is large for a weight, and it is there for good: quantized **inference** takes
-# the same loss. Quantized **training** has it once. The adapter is trained on top of the rounded weights, sees their
-# error, and corrects a part of it.
+# An error of 9 % of a standard deviation is large for a weight, and it is permanent: quantized **inference** has the
+# same error. Quantized **training** makes it only once. The adapter is trained on top of the rounded weights, so it
+# sees their error and corrects a part of it.
 #
-# What must not happen is an update of the codes themselves: a step of 1e-4 is far less than the distance of two codes,
-# and would be rounded away. (Lesson 20 trains in 8 bits, with master weights in 16 or 32.)
+# What must not happen is an update of the codes themselves: a step of 1e-4 is far smaller than the distance between
+# two codes, and would be rounded away. (Lesson 20 trains in 8 bits, with master weights in 16 or 32.)
 
 # %% [markdown]
 # ## LoRA
 #
-# `outputs = W x + alpha / r x B A x`
+# `outputs = W x + (alpha / r) B A x`
 #
-# - **Start.** `A` is random, `B` is zero: the sum is the base, to the bit.
-# - **Scale.** `alpha / r` keeps the size of an update when you try another rank.
-# - **Cost.** `A x` first, which has `r` numbers a row, then `B`. The product `B A` has the shape of `W`, and so would
-#   its gradient.
-# - **Merge.** After training `W + alpha / r x B A` is one matrix: inference costs nothing more.
+# - **Start.** `A` is random and `B` is zero, so at first the outputs are those of the base, to the bit.
+# - **Scale.** `alpha / r` keeps the size of an update about the same when you try another rank.
+# - **Cost.** Compute `A x` first, which has `r` numbers per row, then apply `B`. The product `B A` would have the
+#   shape of `W`, and so would its gradient.
+# - **Merge.** After training, `W + (alpha / r) B A` is one matrix, so inference costs nothing more.
 
 # %% [markdown]
 # **Exercise.** Write the adapter.
 #
-# *Contract*
+# *Contract.*
 # - Return an `nn.Module` around `layer`, an `nn.Linear` with or without bias, for inputs [..., features].
-# - `A` [rank, inputs] and `B` [outputs, rank] are its parameters by these names, on the device of the layer, `A` random
-#   and `B` zero. Nothing else is trained.
-# - Gradients reach `A`, `B` and the inputs. No matrix of the base's shape is made in `forward`.
-# - `merged()` returns a new `nn.Linear` with the same outputs. Base and adapter stay as they are, to the bit.
+# - Its parameters include `A` [rank, inputs] and `B` [outputs, rank], by these names, on the device of the layer; `A`
+#   is random and `B` zero. Nothing else is trained.
+# - Gradients reach `A`, `B` and the inputs. Do not create any matrix of the base's shape in `forward`.
+# - `merged()` returns a new `nn.Linear` with the same outputs. It leaves base and adapter unchanged, to the bit.
 
 # %% tags=["given"]
 import copy
@@ -296,7 +299,7 @@ def add_lora(layer: nn.Linear, rank: int, alpha: float) -> nn.Module:
 
     Args:
         layer: The base.
-        rank: Numbers between both factors.
+        rank: Numbers between the two factors.
         alpha: The correction is scaled by alpha / rank.
 
     Returns:
@@ -348,26 +351,27 @@ check_adapted_layer(add_lora)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: which of the lines below would `model.parameters()` return? Which of them need a gradient?<br>
+# First: which of the layer's tensors and of your own would `model.parameters()` return? Which of them need a
+# gradient?<br>
 # Then: for inputs in rows, `W x` is `inputs @ W.T`. In which order do the two thin products come?
 # </details>
 
 # %% [markdown]
-# The correction that is wanted has rank 4. Rank 4 finds it; rank 8 finds nothing more; rank 1 and 2 cannot.
+# The correction to be learnt has rank 4. Rank 4 finds it, rank 8 finds nothing more, and ranks 1 and 2 cannot find it.
 #
 # <details><summary>Why are both gradients zero if A and B start at zero?</summary>
 # The gradient of A is multiplied by B, and that of B by A. With B = 0 and A random, B moves first, then A.
 # </details>
-# <details><summary>Which other start is the identity, too?</summary>
-# A = 0 and B random. It trains as well; libraries take B = 0.
+# <details><summary>Which other start leaves the outputs unchanged, too?</summary>
+# A = 0 and B random. It trains as well; libraries use B = 0.
 # </details>
 
 # %% [markdown]
 # ## Frozen inputs and checkpoints
 #
-# QLoRA is run with gradient checkpointing: the weights are small now, and the activations are what is left. Here is a
-# trap. The first block of a frozen model reads embeddings that need no gradient. What happens to the adapters in it?
-# Say it before you run the cell.
+# QLoRA usually runs with gradient checkpointing: the weights are small now, so the activations are most of what is
+# left. This has a trap. The first block of a frozen model reads embeddings that need no gradient. What happens to the
+# adapters in that block? Decide before you run the cell.
 
 # %%
 from torch.utils.checkpoint import checkpoint
@@ -385,20 +389,21 @@ for needs_gradient in (False, True):
         print(f"inputs need a gradient: {needs_gradient!s:<5}  reentrant: {is_reentrant!s:<5}  trained: {reached}")
 
 # %% [markdown]
-# The reentrant checkpoint is a Function of its inputs alone (lesson 03): if none needs a gradient, its output needs
-# none, and the parameters inside are never reached. Two cures: `use_reentrant=False`, or
-# `enable_input_require_grads()`, a hook that makes the embeddings' output need a gradient. The libraries set the hook
-# for you, and you meet it in traces.
+# The reentrant checkpoint is a Function of its inputs alone (lesson 03). If no input needs a gradient, its output does
+# not need one either, and the gradient never reaches the parameters inside. There are two cures:
+# `use_reentrant=False`, or `enable_input_require_grads()`, a hook that makes the embeddings' output need a gradient.
+# The libraries set this hook for you, and you will see it in traces.
 
 # %% [markdown]
 # ## QLoRA, line by line
 #
-# 1. `BitsAndBytesConfig(load_in_4bit=True, ...)` says how `from_pretrained` replaces linear layers: quant type
+# 1. `BitsAndBytesConfig(load_in_4bit=True, ...)` defines how `from_pretrained` replaces linear layers: the quant type
 #    (default FP4), double quantization (default off), and the **compute dtype**, in which a layer multiplies after it
 #    has decoded its weights (default float32; bfloat16 is fast where the hardware has it).
 # 2. `prepare_model_for_kbit_training(model)` freezes *everything*, casts 16-bit parameters to float32 (those of
 #    normalisations, embeddings and the head), makes the embeddings' output need a gradient, and enables checkpointing.
-# 3. `get_peft_model(model, LoraConfig(...))` puts adapters around the layers in `target_modules`, and trains these.
+# 3. `get_peft_model(model, LoraConfig(...))` puts adapters around the layers in `target_modules`, and makes them the
+#    only parameters that are trained.
 
 # %% tags=["given"]
 import tempfile
@@ -418,7 +423,8 @@ rows_of_tokens = make_token_rows(31, 64)
 same_run = plain_trainer_arguments(device)  # equal to a plain raw loop, with SGD
 
 # %% [markdown]
-# **Bug hunt.** An essay prints this listing for efficient fine-tuning. It runs. Before you run it: what is trained?
+# **Bug hunt.** An essay prints this listing for efficient fine-tuning. It runs without an error. Before you run it:
+# what is trained?
 
 # %%
 listing = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
@@ -436,23 +442,23 @@ print(f"trained numbers: {sum(value.numel() for value in model.parameters() if v
 print(f"tensors that a step changed: {len(changed)}; bytes of state: {len(optimizer.state)}")
 
 # %% [markdown]
-# Nothing fails, and nothing is trained. The essay imports `get_peft_model` and never calls it. Preparing has frozen
-# the base; the loss has a graph only because the embeddings' *output* was made to need a gradient; AdamW skips
-# parameters without one. (The Trainer refuses such a model.)
+# Nothing fails, and nothing is trained, because the essay imports `get_peft_model` but never calls it. The preparation
+# has frozen the base. The loss has a graph only because the embeddings' *output* was made to need a gradient, and
+# AdamW skips parameters without one. (The Trainer refuses such a model.)
 #
-# The words around the listing are wrong, too: no quantized version of an adapter is made. Adapters in float32 are added
-# to a quantized base.
+# The text around the listing is wrong, too: no quantized version of an adapter is made. Float32 adapters are added to
+# a quantized base.
 
 # %% [markdown]
 # **Exercise.** Run QLoRA in two forms.
 #
-# *Contract (both)*
+# *Contract (both).*
 # - Load the model in `folder` in NF4 with double quantization, computing in `compute_dtype`, on `device`. Prepare it,
 #   checkpointing included.
-# - Adapters on `q_proj` and `v_proj` with `rank`, alpha twice the rank, no dropout.
-# - AdamW at `learning_rate`, constant, without weight decay. One epoch in order, `rows` rows an update, the short last
-#   batch included. Return the trained model.
-# - Accelerate: prepare model, optimizer and loader, use what `prepare` returns. Trainer: add to `same_run` with `|`.
+# - Put adapters on `q_proj` and `v_proj`: `rank`, alpha twice the rank, no dropout.
+# - Use AdamW at constant `learning_rate`, without weight decay, for one epoch in order, `rows` rows per update, the
+#   short last batch included. Return the trained model.
+# - Accelerate: prepare model, optimizer and loader; use what `prepare` returns. Trainer: add to `same_run` with `|`.
 #
 # The check compares the factors with a raw loop's, and reads how the base is stored and what the optimizer holds.
 
@@ -465,11 +471,11 @@ def train_qlora_with_accelerate(folder, dataset, rows: int, rank: int, learning_
     """Load, prepare, adapt and train a model in a loop with Accelerate.
 
     Args:
-        folder: Where from_pretrained finds it.
-        dataset: Rows as the model takes them, labels included.
-        rows: Rows of an update.
-        rank: Of the adapters.
-        learning_rate: Of AdamW.
+        folder: Folder from which from_pretrained loads it.
+        dataset: Rows with the columns that the model takes, labels included.
+        rows: Rows of each update.
+        rank: Rank of the adapters.
+        learning_rate: Learning rate of AdamW.
         compute_dtype: Format in which 4-bit layers multiply.
 
     Returns:
@@ -497,11 +503,11 @@ def train_qlora_with_trainer(folder, dataset, rows: int, rank: int, learning_rat
     """Load, prepare, adapt and train a model with the Trainer.
 
     Args:
-        folder: Where from_pretrained finds it.
-        dataset: Rows as the model takes them, labels included.
-        rows: Rows of an update.
-        rank: Of the adapters.
-        learning_rate: Of AdamW.
+        folder: Folder from which from_pretrained loads it.
+        dataset: Rows with the columns that the model takes, labels included.
+        rows: Rows of each update.
+        rank: Rank of the adapters.
+        learning_rate: Learning rate of AdamW.
         compute_dtype: Format in which 4-bit layers multiply.
 
     Returns:
@@ -520,8 +526,9 @@ def train_qlora_with_trainer(folder, dataset, rows: int, rank: int, learning_rat
 
 
 # %% [markdown]
-# One table for four updates of 8 rows: all weights in float32 with AdamW, and QLoRA in both forms. The peak is that of
-# the whole run, loading included. Before you run the cell: which of the three columns falls most?
+# The next cells show one table for four updates of 8 rows: all weights in float32 with AdamW, and QLoRA in both forms.
+# The peak is that of the whole run, loading included. Before you run them: which of the columns trained, state and
+# peak falls most?
 
 
 # %%
@@ -588,27 +595,28 @@ check_qlora_trainer(train_qlora_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: the table of lines names three calls. Which of them undoes what another one did, if you swap the two?<br>
-# Then: in which mode does `from_pretrained` return a model, and who changes that in each form? What does `same_run` say
-# of the optimizer?
+# First: the section "QLoRA, line by line" names three calls. Which of them undoes what another one did, if you swap
+# the two?<br>
+# Then: in which mode does `from_pretrained` return a model, and who changes that mode in each form? What does
+# `same_run` set for the optimizer?
 # </details>
 
 # %% [markdown]
-# State, gradients and stored weights fall most: they are proportional to what is trained, or take four bits. The
-# activations fall because of checkpointing, which costs time. Decoding the weights costs time as well, in each forward
-# and each backward: QLoRA buys memory and never speed. At this small size the embeddings and the head, in float32,
-# are a visible part of the rest.
+# State, gradients and stored weights fall most, because they are proportional to what is trained, or take four bits.
+# The activations fall because of checkpointing, which costs time. Decoding the weights also costs time, in each
+# forward and each backward pass: QLoRA saves memory, but never time. At this small size the embeddings and the head,
+# in float32, are a visible part of the rest.
 #
-# Not quantized are embeddings, normalisations and the head: `from_pretrained` replaces `nn.Linear` modules except for
-# the output embedding.
+# Embeddings, normalisations and the head are not quantized: `from_pretrained` replaces `nn.Linear` modules except the
+# output embedding.
 
 # %% [markdown]
 # ## Low rank elsewhere
 #
-# LoRA makes the *weights' change* thin. **GaLore** and **APOLLO** train all weights and make the *optimizer's view*
-# thin. GaLore projects each gradient [m, n] to [r, n] with a matrix P from its singular vectors, renewed every few
-# hundred steps, keeps AdamW's moments there, and projects the update back. APOLLO projects at random, so that a seed
-# replaces P, and uses the small moments only to find out how long each channel's step should be.
+# LoRA makes the *change of the weights* thin. **GaLore** and **APOLLO** train all weights and make the *optimizer's
+# view* thin. GaLore projects each gradient [m, n] to [r, n], with a matrix P made of its singular vectors and renewed
+# every few hundred steps. It keeps AdamW's moments there, and projects the update back. APOLLO projects at random, so
+# that a seed replaces P, and uses the small moments only to determine the length of each channel's step.
 #
 # Their gradients are as large as the weights (unless a layer steps in backward, lesson 06), and the weights need a
 # format that can be updated. In the Trainer they are values of `optim`.
@@ -630,34 +638,34 @@ for name, (trained, state) in held.items():
 #
 # | | all weights, AdamW | LoRA, 16-bit base | QLoRA |
 # |---|---|---|---|
-# | base, bytes a parameter | 4 | 2 | 0.52 |
+# | base, bytes per parameter | 4 | 2 | 0.52 |
 # | gradients and moments | 12 for each parameter | 12 for each number of the factors | the same |
 # | forward and backward | 1 | no gradients of weights: fewer FLOPs | the same, and decoding |
 # | published | more than 780 GB for 65 billion parameters in 16 bits | – | less than 48 GB |
 #
 # - **Use it when** the base does not fit for full fine-tuning, or many variants of one base are served.
-# - **Do not** for pre-training, or where the change has a high rank: measure against full fine-tuning once.
+# - **Do not** use it for pre-training, or where the change has a high rank: compare with full fine-tuning once.
 # - **Combine with** checkpointing, paged 8-bit optimizers (lesson 08), packing (lesson 11).
 
 # %% [markdown] tags=["further"]
 # ## Further: quantization-aware training
 #
-# QLoRA stores few bits and trains others. **Quantization-aware training** prepares the weights themselves for few bits:
-# in each forward they are rounded to the grid (*fake* quantization: the result is a float), and training finds weights
-# that are good *after* rounding.
+# QLoRA stores some weights in few bits and trains others. **Quantization-aware training** prepares the weights
+# themselves for few bits. In each forward pass they are rounded to the grid (*fake* quantization, because the result
+# is a float), and training finds weights that are good *after* rounding.
 #
-# `round` has the derivative zero nearly everywhere, so no gradient would pass. The **straight-through estimator** takes
-# the derivative of the identity instead. Values beyond the grid are clipped; moving them changes nothing, so their
-# gradient is zero.
+# The derivative of `round` is zero nearly everywhere, so no gradient would pass. The **straight-through estimator**
+# uses the derivative of the identity instead. Values beyond the grid are clipped; moving them changes nothing, so
+# their gradient is zero.
 
 # %% [markdown]
 # **Exercise.** Write fake quantization.
 #
-# *Contract*
-# - The grid is `scale` times the integers that `bits` bits with a sign can hold: 4 bits hold -8 to 7.
+# *Contract.*
+# - The grid is `scale` times the signed integers that `bits` bits can hold: 4 bits hold -8 to 7.
 # - Return the nearest values of the grid, in the shape of `values`; halfway cases go to the even integer.
 # - The gradient of `values` is that of the result where `values / scale` is in the range of the integers, its ends
-#   included, and zero elsewhere. The scale needs none.
+#   included, and zero elsewhere. The scale needs no gradient.
 
 # %% tags=["given"]
 from grader import check_fake_quantization
@@ -669,8 +677,8 @@ def fake_quantize(values: torch.Tensor, scale: float, bits: int) -> torch.Tensor
 
     Args:
         values: Any shape; they may need a gradient.
-        scale: Distance of two neighbours of the grid.
-        bits: Of an integer with a sign.
+        scale: Distance between two neighbours of the grid.
+        bits: Bits of a signed integer.
 
     Returns:
         Values on the grid.
@@ -726,7 +734,7 @@ check_fake_quantization(fake_quantize)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: `x + (y - x).detach()` has the value of `y`. Whose gradient?<br>
+# First: `x + (y - x).detach()` has the value of `y`. Whose gradient does it have?<br>
 # Then: which function has the gradient 1 within a range and 0 outside of it?
 # </details>
 
@@ -734,22 +742,23 @@ check_fake_quantization(fake_quantize)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Where do the 0.127 bits of double quantization come from?</summary>
-# A byte for each 64 weights, and a float32 number for each 256 of these bytes.
+# From one byte for each 64 weights, and one float32 number for each 256 of these bytes.
 # </details>
 # <details><summary>What does prepare_model_for_kbit_training do, and what does it not do?</summary>
 # It freezes everything, casts 16-bit parameters to float32 and enables checkpointing. It adds nothing that trains.
 # </details>
-# <details><summary>Which bytes of training does LoRA leave as they are?</summary>
-# The base and the activations. Four bits shrink the first, checkpointing the second.
+# <details><summary>Which bytes of training does LoRA leave unchanged?</summary>
+# Those of the base and of the activations. Four bits shrink the first, checkpointing the second.
 # </details>
 #
-# **Takeaway: store what is frozen in few bits, and train a thin correction that starts as nothing.**
+# **Takeaway: store what is frozen in few bits, and train a thin correction that starts at zero.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 22, distillation.
 
 # %% [markdown]
 # **Sources**
-# - [Dettmers, Pagnoni, Holtzman and Zettlemoyer, QLoRA][qlora] (2023): NF4, double quantization, 65 billion parameters.
+# - [Dettmers, Pagnoni, Holtzman and Zettlemoyer, QLoRA][qlora] (2023): NF4, double quantization, 65 billion
+#   parameters.
 # - [Hu and others, LoRA][lora] (2021): the start, alpha / r, merging.
 # - [Zhao and others, GaLore][galore] (2024) and [Zhu and others, APOLLO][apollo] (2024): low-rank states.
 # - [Bengio, Léonard and Courville][ste] (2013): the straight-through estimator. [Jacob and others][jacob] (2017): fake
