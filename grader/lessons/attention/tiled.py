@@ -107,7 +107,7 @@ def memory_case(seed: int) -> MemoryCase:
     return MemoryCase(draw.randrange(530, 570), 8, 64, draw.choice((True, False)), seed)
 
 
-class _RefuseFused(TorchDispatchMode):
+class _RefuseFused(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Fails where an operator computes attention as a whole, whoever calls it: PyTorch's own softmax of it included."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -120,7 +120,7 @@ class _RefuseFused(TorchDispatchMode):
 @contextmanager
 def refuse_fused_attention() -> Iterator[None]:
     """Fail the check when the block runs an operator of `scaled_dot_product_attention`."""
-    with _RefuseFused():
+    with _RefuseFused():  # type: ignore[no-untyped-call]
         yield
 
 
