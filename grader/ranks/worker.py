@@ -51,7 +51,8 @@ def run_rank(job: dict[str, Any], rank: int) -> NoReturn:
         exit_code = 0
     except BaseException as error:  # a function may raise SystemExit as well
         if not (folder / f"{rank}.pt").exists():
-            (folder / f"{rank}.json").write_text(json.dumps(_described(error, job)))
+            (folder / f"{rank}.part").write_text(json.dumps(_described(error, job)))
+            (folder / f"{rank}.part").rename(folder / f"{rank}.json")  # whole, whenever this process is stopped
     finally:
         sys.stdout.flush()
         os._exit(exit_code)

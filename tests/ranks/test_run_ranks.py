@@ -107,6 +107,21 @@ def train(rank):
     assert torch.equal(*run.returned)
 
 
+def test_a_rank_that_dies_while_it_reports_its_exception_is_named(define) -> None:
+    source = """
+def fail(rank):
+    def die_half_way(path, text):
+        with open(path, "w") as file:
+            file.write(text[:1])
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Path.write_text = die_half_way
+    raise ValueError("what nobody reads")
+"""
+    with pytest.raises(RankError, match="its process died of SIGTERM"):
+        run_ranks(define(source, os=os, signal=signal, Path=Path)["fail"], 2)
+
+
 @pytest.mark.parametrize("ends", ["raise ValueError(LIMIT)", "time.sleep(60)"])
 def test_a_line_is_told_as_it_is_counted_where_it_was_written(define, ends: str) -> None:
     source = f"""
