@@ -54,8 +54,8 @@ class DispatchCase:
         tokens, arriving = torch.randn(2, self.tokens, self.width, generator=draw, dtype=torch.float64)
         liked = torch.randn(self.tokens, self.experts, generator=draw, dtype=torch.float64)
         picked = (liked - self.skew * torch.arange(self.experts)).topk(self.chosen, dim=1).indices
-        sizes = 0.2 + torch.rand(self.tokens, self.chosen, generator=draw, dtype=torch.float64)
-        gates = torch.zeros_like(liked).scatter(1, picked, sizes / sizes.sum(dim=1, keepdim=True))
+        sizes = 0.1 + 0.8 * torch.rand(self.tokens, self.chosen, generator=draw, dtype=torch.float64)
+        gates = torch.zeros_like(liked).scatter(1, picked, sizes)
         return tokens, gates, arriving
 
     @property

@@ -72,14 +72,14 @@ def run_balance_loss(balance_loss: Callable[..., Any], case: RoutingCase) -> dic
     loss = balance_loss(logits, case.chosen)
     loss.backward()
     gradient = torch.zeros_like(logits) if logits.grad is None else logits.grad
-    return {"loss": loss.detach(), "gradient": gradient}
+    return {"loss": loss.detach().double(), "gradient": gradient}
 
 
 def require_balance(value: Any) -> Any:
     """Fail unless a loss is a scalar with a graph."""
-    require_tensor(
-        value.detach() if isinstance(value, Tensor) else value, "the loss", like=torch.zeros((), dtype=torch.float64)
-    )
+    is_real = isinstance(value, Tensor) and value.is_floating_point()
+    like = torch.zeros((), dtype=value.dtype if is_real else torch.float64)
+    require_tensor(value.detach() if isinstance(value, Tensor) else value, "the loss", like=like)
     if not value.requires_grad:
         look_at = "Your loss has no gradient, since counts have none. Which of the two factors can the router change?"
         fail("balance_without_gradient", "a loss with a gradient", "requires_grad=False", look_at)

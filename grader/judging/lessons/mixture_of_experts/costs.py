@@ -165,7 +165,7 @@ TABLE = ReferenceTable(
         "own gradient.",
         {FLOPS: '"flops": 4 * active'},
     ),
-    hard_coded(cost_cases),
+    hard_coded(lambda seed: (cost_cases(seed)[0],) * len(cost_cases(seed))),
     run=run_costs,
     cases=cost_cases,
     is_near=is_near,

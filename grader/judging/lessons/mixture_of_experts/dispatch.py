@@ -55,7 +55,7 @@ def judge_dispatch_rows(observation: Observation, seed: int) -> Verdict:
     """Judge the outputs, then the rows that each expert was called on."""
     cases = dispatch_cases(seed)
     for index, (case, calls) in enumerate(zip(cases, observation.facts["calls"], strict=True)):
-        taken = _taken(case)
+        taken = [min(count, _capacity(case)) for count in _sent(case)]
         layer = Layer(case, calls, taken)
         if not is_near(observation.tensors[f"output.{index}"], TABLE.truths(seed)[index]["output"]):
             look_at = "Your output differs from the dense loop, so its rows do not count. The check above says how."
@@ -74,12 +74,13 @@ def _listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
-def _taken(case: DispatchCase) -> list[int]:
-    """Return the tokens that each expert takes."""
+def _capacity(case: DispatchCase) -> int:
+    return math.ceil(case.capacity_factor * case.tokens * case.chosen / case.experts)
+
+
+def _sent(case: DispatchCase) -> list[int]:
     _, gates, _ = case.draw()
-    sent = (gates > 0).sum(dim=0)
-    capacity = math.ceil(case.capacity_factor * int(sent.sum()) / case.experts)
-    return [min(int(count), capacity) for count in sent]
+    return [int(count) for count in (gates > 0).sum(dim=0)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,18 +103,18 @@ class Layer:
         return [sum(rows) for rows in self.calls]
 
     @property
-    def sent(self) -> list[int]:
-        """Tokens that were sent to each expert, the dropped ones included."""
-        _, gates, _ = self.case.draw()
-        return [int(count) for count in (gates > 0).sum(dim=0)]
-
-    @property
     def most_calls(self) -> int:
         """Calls of the expert with the most."""
         return max(map(len, self.calls))
 
 
 ROWS = Table[Layer](
+    Misconception(
+        "padded_to_the_capacity",
+        "You fill each expert's rows up to its capacity. Frameworks do that for fixed shapes; here an expert computes "
+        "only the tokens that it takes.",
+        shown_by=lambda layer: set(layer.rows) == {_capacity(layer.case)},
+    ),
     Misconception(
         "all_tokens_through_all_experts",
         "You run every expert on all tokens and hide the rest behind zeros. That costs as much as a dense layer of all "
@@ -128,13 +129,7 @@ ROWS = Table[Layer](
     Misconception(
         "dropped_tokens_computed",
         "You compute tokens that are dropped afterwards. Cut the list of rows before the call.",
-        shown_by=lambda layer: layer.rows == layer.sent,
-    ),
-    Misconception(
-        "padded_to_the_capacity",
-        "You fill each expert's rows up to its capacity. Frameworks do that for fixed shapes; here an expert computes "
-        "only the tokens that it takes.",
-        shown_by=lambda layer: len(set(layer.rows)) == 1 and layer.rows[0] > max(layer.taken) - 1,
+        shown_by=lambda layer: layer.rows == _sent(layer.case),
     ),
 )
 
