@@ -125,6 +125,13 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_distilled_student",
         "check_soft_gradient",
     ),
+    "grader.lessons.mixture_of_experts.checks": (
+        "check_balance_loss",
+        "check_dispatch_rows",
+        "check_dispatched_tokens",
+        "check_expert_costs",
+        "check_routing_bias",
+    ),
     "grader.lessons.quantization_and_lora.checks": (
         "check_adapted_layer",
         "check_fake_quantization",
@@ -366,6 +373,9 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.mixture_of_experts.costs": ("check_expert_costs",),
+    "grader.judging.lessons.mixture_of_experts.dispatch": ("check_dispatch_rows", "check_dispatched_tokens"),
+    "grader.judging.lessons.mixture_of_experts.routing": ("check_balance_loss", "check_routing_bias"),
     "grader.judging.lessons.quantization_and_lora.adapters": ("check_adapted_layer",),
     "grader.judging.lessons.quantization_and_lora.codes": ("check_nf4_codes",),
     "grader.judging.lessons.quantization_and_lora.forms": ("check_qlora_accelerate", "check_qlora_trainer"),

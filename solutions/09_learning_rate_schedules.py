@@ -698,7 +698,7 @@ check_noise_scale(gradient_noise_scale)
 #
 # **Takeaway: count updates; a schedule is a function of nothing else.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 10, where time goes.
 
 # %% [markdown]
 # **Sources**

@@ -723,7 +723,7 @@ check_utilization(model_flops_utilization)
 #
 # **Takeaway: ask first whether the device is busy, then what it is busy with.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 11, data loading.
 
 # %% [markdown]
 # **Sources**

@@ -800,7 +800,7 @@ for is_shuffled in (False, True):
 #
 # **Takeaway: count positions and tokens; the difference is work that you need not do.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 12, attention.
 
 # %% [markdown]
 # **Sources**

@@ -871,7 +871,7 @@ check_cache_bytes(cache_bytes)
 #
 # **Takeaway: never write down what you can compute again from its inputs and one number per row.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 13.
 
 # %% [markdown]
 # **Sources**

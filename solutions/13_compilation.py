@@ -959,7 +959,7 @@ check_lean_step(lean_step)
 # **Takeaway: count bytes and graphs; a compiler removes traffic that it can see, and you remove the tensors that it
 # cannot.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 14, collectives.
 
 # %% [markdown]
 # **Sources**

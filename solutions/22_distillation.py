@@ -496,13 +496,12 @@ print(f"the pruned forward takes {times.ratios[1]:.2f} times as long")
 # detached.
 # </details>
 # <details><summary>Why does the teacher have to be in eval mode?</summary>
-# Otherwise, dropout and batch statistics would make it a different teacher at each batch, and its running statistics
-# would change.
+# Otherwise dropout makes it a different teacher at each batch, and its running statistics change.
 # </details>
 #
 # **Takeaway: the teacher answers, once for each batch, and nothing of it is trained or kept.**
 #
-# Your points so far: run `grader.scorecard()` after `import grader`.
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 23.
 
 # %% [markdown]
 # **Sources**

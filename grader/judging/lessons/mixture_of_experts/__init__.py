@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 23: mixture of experts."""

@@ -1,0 +1,172 @@
+"""Judges the costs of a model with experts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.references import ReferenceTable, hard_coded
+from grader.lessons.mixture_of_experts.costs import CostCase, cost_cases, run_costs
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+NAMES = {
+    "total": "parameters in total",
+    "active": "parameters that one token meets",
+    "bytes": "bytes of weights, gradients and AdamW's moments",
+    "flops": "FLOPs of one token in an update",
+}
+
+
+def expert_costs(layers: int, every: int, width: int, hidden: int, experts: int, chosen: int) -> dict[str, int]:
+    """Return the costs by name."""
+    sparse = layers // every
+    attention = 4 * width * width
+    expert = 2 * width * hidden
+    router = experts * width
+    shared = layers * attention + (layers - sparse) * expert + sparse * router
+    total = shared + sparse * experts * expert
+    active = shared + sparse * chosen * expert
+    return {"total": total, "active": active, "bytes": 16 * total, "flops": 6 * active}
+
+
+def judge_expert_costs(observation: Observation, seed: int) -> Verdict:
+    """Compare each number of each model; report the first kind that differs."""
+    answer = TABLE.answer(seed, observation.facts["answers"])
+    for name, what in NAMES.items():
+        part = answer.part(name)
+        if part.is_right:
+            continue
+        case: CostCase = part.case
+        model = f"{case.layers} blocks, experts in each {case.every}. one, {case.chosen} of {case.experts} for a token"
+        return TABLE.explain(
+            answer,
+            part,
+            expected=f"{part.truth:,} {what} ({model})",
+            measured=f"{part.value:,.6g}",
+            otherwise="Take a model of one block with two experts, and write down every matrix that it has.",
+        )
+    return Verdict(PASSED, "", f"parameters, bytes and FLOPs of {len(answer.values)} models")
+
+
+def is_near(answer: Any, value: Any) -> bool:
+    """Return whether numbers agree to rounding, one or by name."""
+    if isinstance(value, dict):
+        return all(is_near(answer[name], value[name]) for name in value)
+    return bool(abs(answer - value) <= 1e-9 * abs(value))
+
+
+SPARSE = "sparse = layers // every"
+SHARED = "shared = layers * attention + (layers - sparse) * expert + sparse * router"
+TOTAL = "total = shared + sparse * experts * expert"
+ACTIVE = "active = shared + sparse * chosen * expert"
+BYTES, FLOPS = '"bytes": 16 * total', '"flops": 6 * active'
+
+TABLE = ReferenceTable(
+    expert_costs,
+    Misconception(
+        "experts_in_every_block",
+        "You give every block experts. Only the last block of each full group has them; the others have one "
+        "feed-forward part.",
+        {SPARSE: "sparse = layers // 1"},
+    ),
+    Misconception(
+        "short_group_counted",
+        "You give the last group experts although it is not full. Only the last block of a full group has them.",
+        {SPARSE: "sparse = -(-layers // every)"},
+    ),
+    Misconception(
+        "blocks_with_and_without_exchanged",
+        "You give experts to the blocks that have none, and one feed-forward part to those that have them.",
+        {SPARSE: "sparse = layers - layers // every"},
+    ),
+    Misconception(
+        "dense_parts_forgotten",
+        "You leave out the feed-forward parts of the blocks without experts.",
+        {SHARED: "shared = layers * attention + sparse * router"},
+    ),
+    Misconception(
+        "router_forgotten",
+        "You leave out the router: a matrix [experts, width] in each block with experts, which every token meets.",
+        {SHARED: "shared = layers * attention + (layers - sparse) * expert"},
+    ),
+    Misconception(
+        "attention_forgotten",
+        "You leave out attention, which every block has, and every token meets.",
+        {SHARED: "shared = (layers - sparse) * expert + sparse * router"},
+    ),
+    Misconception(
+        "attention_multiplied",
+        "You multiply attention by the number of experts. An expert is a feed-forward part, and attention is shared.",
+        {TOTAL: "total = shared + sparse * experts * expert + sparse * (experts - 1) * attention"},
+        variants=[
+            {
+                TOTAL: "total = shared + sparse * experts * expert + sparse * (experts - 1) * attention",
+                ACTIVE: "active = shared + sparse * chosen * expert + sparse * (chosen - 1) * attention",
+            }
+        ],
+    ),
+    Misconception(
+        "one_matrix_counted",
+        "You count one matrix for a feed-forward part. It has two: up to the hidden width, and down again.",
+        {"expert = 2 * width * hidden": "expert = width * hidden"},
+    ),
+    Misconception(
+        "one_expert_active",
+        "You let each token meet one expert, whatever the number that is chosen.",
+        {ACTIVE: "active = shared + sparse * expert"},
+    ),
+    Misconception(
+        "all_experts_active",
+        "You let each token meet all experts. The router sends it to the chosen ones only.",
+        {ACTIVE: "active = total"},
+    ),
+    Misconception(
+        "share_of_the_whole_active",
+        "You take the chosen share of all parameters. Attention, the router and the other blocks serve every token.",
+        {ACTIVE: "active = total * chosen // experts"},
+    ),
+    Misconception(
+        "memory_of_the_active",
+        "You count memory for the active parameters. Other tokens of the batch go to the other experts, so the device "
+        "has to hold all of them.",
+        {BYTES: '"bytes": 16 * active'},
+    ),
+    Misconception(
+        "weights_alone",
+        "You count 4 bytes for each parameter: its weight. Training also holds a gradient and two moments.",
+        {BYTES: '"bytes": 4 * total'},
+    ),
+    Misconception(
+        "part_of_the_state_forgotten",
+        "You leave out some of the four numbers that AdamW's training holds for each parameter in float32.",
+        {BYTES: '"bytes": 12 * total'},
+        variants=[{BYTES: '"bytes": 8 * total'}],
+    ),
+    Misconception(
+        "flops_of_all_experts",
+        "You count the products of all parameters. A token is multiplied only with the weights that it meets.",
+        {FLOPS: '"flops": 6 * total'},
+    ),
+    Misconception(
+        "backward_forgotten",
+        "You count the forward pass only. The backward pass has two products for each of its products.",
+        {FLOPS: '"flops": 2 * active'},
+    ),
+    Misconception(
+        "multiply_add_counted_once",
+        "You count one FLOP where a weight is multiplied and the product is added. These are two.",
+        {FLOPS: '"flops": 3 * active'},
+        variants=[{FLOPS: '"flops": active'}],
+    ),
+    Misconception(
+        "backward_counted_once",
+        "You count as many products in the backward pass as in the forward pass. A weight has a second one there: its "
+        "own gradient.",
+        {FLOPS: '"flops": 4 * active'},
+    ),
+    hard_coded(lambda seed: (cost_cases(seed)[0],) * len(cost_cases(seed))),
+    run=run_costs,
+    cases=cost_cases,
+    is_near=is_near,
+)

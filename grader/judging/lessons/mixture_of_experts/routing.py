@@ -1,0 +1,256 @@
+"""Judges a loss that balances experts, and a routing whose bias does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import within
+from grader.judging.references import ReferenceTable
+from grader.lessons.mixture_of_experts.routing import RoutingCase, routing_cases, run_balance_loss, run_route
+from grader.observation import Observation
+from grader.verdict import PASSED, Verdict
+
+
+def balance_loss(router_logits: Tensor, chosen: int) -> Tensor:
+    """Return the number of experts times the sum of share times mean probability."""
+    tokens, experts = router_logits.shape
+    probabilities = torch.softmax(router_logits, dim=1)
+    picked = probabilities.topk(chosen, dim=1).indices
+    counts = F.one_hot(picked, experts).sum(dim=(0, 1)).to(probabilities.dtype)
+    shares = counts / (tokens * chosen)
+    means = probabilities.mean(dim=0)
+    return experts * (shares * means).sum()
+
+
+def route_with_bias(router_logits: Tensor, bias: Tensor, chosen: int, rate: float) -> tuple[Tensor, Tensor]:
+    """Return the gates [tokens, experts] and the next bias [experts]."""
+    probabilities = torch.softmax(router_logits, dim=1)
+    picked = (probabilities + bias).topk(chosen, dim=1).indices
+    is_chosen = torch.zeros_like(probabilities).scatter(1, picked, 1.0)
+    kept = probabilities * is_chosen
+    gates = kept / kept.sum(dim=1, keepdim=True)
+    counts = is_chosen.sum(dim=0)
+    return gates, bias + rate * torch.sign(counts.mean() - counts)
+
+
+def judge_balance_loss(observation: Observation, seed: int) -> Verdict:
+    """Compare each loss, then each gradient."""
+    names = {"loss": "a loss", "gradient": "a gradient"}
+    return _judge(LOSS, observation, seed, names, "losses and their gradients")
+
+
+def judge_routing_bias(observation: Observation, seed: int) -> Verdict:
+    """Compare gates, the gradient that they pass on, and the next bias."""
+    names = {"gates": "gates", "gradient": "a gradient of the logits", "bias": "a next bias"}
+    return _judge(ROUTE, observation, seed, names, "batches routed, each with its next bias")
+
+
+def _judge(table: ReferenceTable, observation: Observation, seed: int, names: Mapping[str, str], right: str) -> Verdict:
+    cases = routing_cases(seed)
+    values = [{name: observation.tensors[f"{name}.{index}"] for name in names} for index in range(len(cases))]
+    answer = table.answer(seed, values)
+    for name, what in names.items():
+        part = answer.part(name)
+        if part.is_right:
+            continue
+        case: RoutingCase = part.case
+        setting = f"{case.tokens} tokens, {case.chosen} of {case.experts} experts"
+        return table.explain(
+            answer,
+            part,
+            expected=f"{what} of {_size(part.truth)} ({setting})",
+            measured=_size(part.value),
+            otherwise="Route two tokens to one of two experts by hand, and compare line by line.",
+        )
+    return Verdict(PASSED, "", f"{len(cases)} {right}")
+
+
+def _size(value: Tensor) -> str:
+    if value.dim() == 0:
+        return f"{value.item():.4f}"
+    return ", ".join(f"{number:.3f}" for number in value.tolist()) if value.dim() == 1 else f"norm {value.norm():.4f}"
+
+
+def _loss(function: Any, case: RoutingCase) -> dict[str, Tensor]:
+    with torch.enable_grad():
+        return run_balance_loss(function, case)
+
+
+def _route(function: Any, case: RoutingCase) -> dict[str, Tensor]:
+    with torch.enable_grad():
+        return run_route(function, case)
+
+
+is_near = within(relative=1e-5, absolute=1e-8)  # shares may be float32
+SOFTMAX = "probabilities = torch.softmax(router_logits, dim=1)"
+SHARES = "shares = counts / (tokens * chosen)"
+MEANS = "means = probabilities.mean(dim=0)"
+LOSS_LINE = "return experts * (shares * means).sum()"
+ONE_HOT = "F.one_hot(picked, experts).sum(dim=(0, 1)).to(probabilities.dtype)"
+
+LOSS = ReferenceTable(
+    balance_loss,
+    Misconception(
+        "number_of_experts_missing",
+        "You leave out the factor that makes a balanced router's loss 1: the number of experts.",
+        {LOSS_LINE: "return (shares * means).sum()"},
+    ),
+    Misconception(
+        "averaged_over_experts_twice",
+        "You average the products over the experts and leave out their number. The loss adds them, times that number.",
+        {LOSS_LINE: "return (shares * means).mean()"},
+    ),
+    Misconception(
+        "shares_add_up_to_the_chosen",
+        "Your shares add up to the number of chosen experts. A share counts choices of all choices, not of all tokens.",
+        {SHARES: "shares = counts / tokens"},
+    ),
+    Misconception(
+        "counts_for_shares",
+        "You multiply by counts where shares belong. Divide them by all choices of the batch.",
+        {SHARES: "shares = counts"},
+    ),
+    Misconception(
+        "first_choice_only",
+        "You count each token's first choice only. Every chosen expert has to compute it.",
+        {"probabilities.topk(chosen, dim=1)": "probabilities.topk(1, dim=1)", SHARES: "shares = counts / tokens"},
+        variants=[{"probabilities.topk(chosen, dim=1)": "probabilities.topk(1, dim=1)"}],
+    ),
+    Misconception(
+        "probabilities_for_the_shares",
+        "You use probabilities in both factors. The share is what the router did: counts of choices, without a "
+        "gradient.",
+        {SHARES: "shares = probabilities.mean(dim=0)"},
+        variants=[{SHARES: "shares = probabilities.mean(dim=0).detach()"}],
+    ),
+    Misconception(
+        "probabilities_of_the_chosen_only",
+        "You average the probabilities of chosen experts only. The mean is over all tokens, wherever they went.",
+        {MEANS: "means = (probabilities * F.one_hot(picked, experts).sum(dim=1)).mean(dim=0)"},
+    ),
+    Misconception(
+        "softmax_over_tokens",
+        "Your probabilities add up to 1 for each expert. They belong to a token: look at the dimension of the softmax.",
+        {SOFTMAX: "probabilities = torch.softmax(router_logits, dim=0)"},
+    ),
+    Misconception(
+        "probabilities_not_averaged",
+        "You add up the probabilities of all tokens. The loss would grow with the batch: average them.",
+        {MEANS: "means = probabilities.sum(dim=0)"},
+    ),
+    Misconception(
+        "logits_averaged",
+        "You average logits where probabilities belong.",
+        {MEANS: "means = router_logits.mean(dim=0)"},
+    ),
+    run=_loss,
+    cases=routing_cases,
+    is_near=is_near,
+)
+
+PICKED = "picked = (probabilities + bias).topk(chosen, dim=1).indices"
+KEPT = "kept = probabilities * is_chosen"
+GATES = "gates = kept / kept.sum(dim=1, keepdim=True)"
+COUNTS = "counts = is_chosen.sum(dim=0)"
+NEXT = "bias + rate * torch.sign(counts.mean() - counts)"
+
+ROUTE = ReferenceTable(
+    route_with_bias,
+    Misconception(
+        "bias_in_the_gates",
+        "You let the bias into the gates. It may change who computes a token, but not how much the answer counts.",
+        {KEPT: "kept = (probabilities + bias) * is_chosen"},
+    ),
+    Misconception(
+        "bias_added_to_logits",
+        "You add the bias to the logits. It belongs to the probabilities, and to the choice alone.",
+        {PICKED: "picked = (router_logits + bias).topk(chosen, dim=1).indices"},
+        variants=[
+            {
+                SOFTMAX: "probabilities = torch.softmax(router_logits + bias, dim=1)",
+                PICKED: PICKED.replace(" + bias", ""),
+            }
+        ],
+    ),
+    Misconception(
+        "bias_not_used",
+        "You choose by probabilities alone, so the bias changes nothing. Add it before you choose.",
+        {PICKED: "picked = probabilities.topk(chosen, dim=1).indices"},
+    ),
+    Misconception(
+        "gates_do_not_add_up",
+        "Your gates of a token do not add up to 1. Divide them by the sum of those that were chosen.",
+        {GATES: "gates = kept"},
+    ),
+    Misconception(
+        "softmax_of_the_gates",
+        "You apply a second softmax, to probabilities. Divide them by their sum.",
+        {GATES: "gates = torch.softmax(kept.masked_fill(is_chosen == 0, -torch.inf), dim=1)"},
+    ),
+    Misconception(
+        "gates_of_all_experts",
+        "You return the probabilities of all experts. An expert that was not chosen has the gate 0.",
+        {KEPT: "kept = probabilities"},
+    ),
+    Misconception(
+        "gates_equal",
+        "You give all chosen experts the same gate, which hides from the router which of them was the better one.",
+        {GATES: "gates = is_chosen / chosen + 0 * kept"},
+    ),
+    Misconception(
+        "softmax_over_tokens",
+        "Your probabilities add up to 1 for each expert. They belong to a token: look at the dimension of the softmax.",
+        {SOFTMAX: "probabilities = torch.softmax(router_logits, dim=0)"},
+    ),
+    Misconception(
+        "bias_moves_the_wrong_way",
+        "You raise the bias of experts that got more than the mean, which draws still more tokens to them.",
+        {NEXT: "bias + rate * torch.sign(counts - counts.mean())"},
+    ),
+    Misconception(
+        "step_by_the_difference",
+        "You change the bias in proportion to the difference. Each one moves by `rate`: only the sign counts.",
+        {NEXT: "bias + rate * (counts.mean() - counts)"},
+        variants=[
+            {NEXT: "bias + rate * (counts.mean() - counts) / counts.mean()"},
+            {NEXT: "bias + rate * (counts.mean() - counts) / counts.sum()"},
+        ],
+    ),
+    Misconception(
+        "old_bias_dropped",
+        "You return the change instead of the bias. Changes add up from batch to batch.",
+        {NEXT: "rate * torch.sign(counts.mean() - counts)"},
+    ),
+    Misconception(
+        "one_direction_only",
+        "You move the bias in one direction only. Raise it below the mean, and lower it above.",
+        {NEXT: "bias + rate * (counts < counts.mean())"},
+        variants=[{NEXT: "bias - rate * (counts > counts.mean())"}],
+    ),
+    Misconception(
+        "mean_counts_as_too_many",
+        "You also move the bias of experts that got exactly the mean.",
+        {NEXT: "bias + rate * torch.where(counts < counts.mean(), 1.0, -1.0)"},
+        variants=[{NEXT: "bias + rate * torch.where(counts <= counts.mean(), 1.0, -1.0)"}],
+    ),
+    Misconception(
+        "probabilities_counted",
+        "You compare sums of probabilities. What loads an expert is the number of tokens that were sent to it.",
+        {COUNTS: "counts = probabilities.sum(dim=0)"},
+        variants=[{COUNTS: "counts = gates.sum(dim=0)"}],
+    ),
+    Misconception(
+        "choices_without_bias_counted",
+        "You count choices that were made without the bias. Count those of the routing that you return.",
+        {COUNTS: "counts = torch.zeros_like(probabilities).scatter(1, probabilities.topk(chosen).indices, 1.0).sum(0)"},
+    ),
+    run=_route,
+    cases=routing_cases,
+    is_near=is_near,
+)

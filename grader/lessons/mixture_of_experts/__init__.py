@@ -1,0 +1,1 @@
+"""Cases and checks of lesson 23: mixture of experts."""

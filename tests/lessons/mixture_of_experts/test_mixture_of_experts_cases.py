@@ -1,0 +1,60 @@
+import pytest
+import torch
+from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_func
+
+from grader.judging.lessons.mixture_of_experts.costs import expert_costs
+from grader.judging.lessons.mixture_of_experts.dispatch import dispatch
+from grader.judging.lessons.mixture_of_experts.routing import balance_loss, route_with_bias
+from grader.lessons.mixture_of_experts.dispatch import dispatch_cases, observe_dispatch
+from grader.lessons.mixture_of_experts.routing import routing_cases
+
+SEEDS = range(20)
+
+
+def test_costs_are_those_of_a_model_of_one_block_by_hand():
+    width, hidden, experts = 3, 5, 4
+    costs = expert_costs(1, 1, width, hidden, experts, 2)
+    assert costs["total"] == 4 * 9 + 4 * 3 + 4 * 30
+    assert costs["active"] == 4 * 9 + 4 * 3 + 2 * 30
+
+
+@pytest.mark.parametrize("experts", [2, 8])
+def test_the_balance_loss_is_one_for_uniform_and_the_number_of_experts_for_collapsed_routers(experts):
+    even = 40 * torch.nn.functional.one_hot(torch.arange(6 * experts) % experts, experts).double()
+    collapsed = 40 * torch.nn.functional.one_hot(torch.zeros(6 * experts).long(), experts).double()
+    assert float(balance_loss(even, 1)) == pytest.approx(1)
+    assert float(balance_loss(collapsed, 1)) == pytest.approx(experts)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_balance_loss_is_that_of_transformers_over_the_chosen(seed):
+    for case in routing_cases(seed):
+        logits = case.draw_logits()
+        theirs = load_balancing_loss_func((logits,), case.experts, case.chosen)
+        assert float(balance_loss(logits, case.chosen)) == pytest.approx(float(theirs) / case.chosen, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_bias_changes_choices_and_even_loads_leave_it_alone(seed):
+    *drawn, even = routing_cases(seed)
+    for case in drawn:
+        logits, bias = case.draw_logits(), case.draw_bias()
+        with_bias, _ = route_with_bias(logits, bias, case.chosen, case.rate)
+        without, _ = route_with_bias(logits, 0 * bias, case.chosen, case.rate)
+        assert bool(((with_bias > 0) != (without > 0)).any())
+    _, bias = route_with_bias(even.draw_logits(), even.draw_bias(), even.chosen, even.rate)
+    assert torch.equal(bias, even.draw_bias())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_some_layers_drop_tokens_and_the_first_has_room_for_all(seed):
+    for place, case in enumerate(dispatch_cases(seed)):
+        dense, calls = observe_dispatch(
+            lambda tokens, gates, experts, factor: sum(
+                gates[:, [i]] * expert(tokens) for i, expert in enumerate(experts)
+            ),
+            case,
+        )
+        limited, _ = observe_dispatch(dispatch, case)
+        assert [sum(rows) for rows in calls] == [case.tokens] * case.experts
+        assert torch.allclose(dense["output"], limited["output"]) == (place == 0)
