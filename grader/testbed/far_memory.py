@@ -141,6 +141,7 @@ class FarMemory:
         """Map the part of the file that holds a tensor, until the caller lets it go."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(buffering=0)
+            weakref.finalize(self, self._file.close)
         kind = _INTEGERS[far.dtype.itemsize][1]
         window = np.memmap(self._file, kind, "r+", offset=far._place, shape=(far.nbytes // far.dtype.itemsize,))
         return window.reshape(tuple(far.shape))
