@@ -190,8 +190,8 @@ for link, rate in (("PCIe 4.0, 16 lanes", 32e9), ("an NVMe disk, a round number"
 # `FarTensor` any more. It counts `sent_bytes`, `fetched_bytes` and `held_bytes`.
 #
 # On a CUDA device, far memory is *pinned* memory of the host (pages that are never swapped out, so that the GPU can
-# copy by itself), and a stream of its own carries the copies. Without one it is a memory-mapped file. No meter here
-# counts it: what is measured is the device.
+# copy by itself). Without one it is a memory-mapped file. No meter here counts it: what is measured is the device.
+# Copies are in the order of the computation, so peaks repeat to the byte and nothing overlaps.
 
 # %%
 far = FarMemory()
@@ -325,10 +325,14 @@ print(f"sent: {sent:.2f} MiB" if sent else "")
 # Nine tensors of 0.25 MiB are saved: the input and eight outputs. Sixteen are sent, because every output but the last
 # goes twice. Autograd shares one tensor for both; hooks see two, and know nothing of each other.
 # </details>
-#
+
+# %% [markdown]
 # A library remembers what it has sent. It must not do so by `data_ptr()` alone: what was sent is freed, and its address
 # serves the next tensor. PyTorch's own `torch.autograd.graph.save_on_cpu(pin_memory=True)` does not remember. It has no
 # threshold either, and sends weights, too. TRL's `OffloadActivations` has one: 1,024 bytes, unless you set another.
+#
+# It also gives copies a stream of their own. Overlap then costs memory, because a tensor is freed only when its copy is
+# done. `max_fwd_stash_size`, 5 by default, bounds how many tensors of forward are kept for it.
 
 # %% [markdown]
 # ## The price of activations: keep, send or compute again
@@ -562,7 +566,7 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
 # - [Ren and others, ZeRO-Offload][offload] (2021): what moves in each update, and the step on the CPU.
 # - [Rajbhandari and others, ZeRO-Infinity][infinity] (2021): NVMe as a third tier.
 # - [Dettmers and others, QLoRA][qlora] (2023): paged optimizers in unified memory.
-# - [TRL, model utilities][trl], version 0.18: `min_offload_size=1024` bytes.
+# - [TRL, model utilities][trl], version 0.18: `min_offload_size=1024` bytes, `max_fwd_stash_size=5`, streams.
 # - [PyTorch, fully_shard][fsdp]: `CPUOffloadPolicy`. [Accelerate, big model inference][big]: `device_map="auto"`.
 #
 # [hooks]: https://docs.pytorch.org/docs/stable/autograd.html#saved-tensors-hooks

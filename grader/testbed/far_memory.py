@@ -61,7 +61,8 @@ class FarMemory:
 
     For tensors of the CPU it is a temporary file, of which a window is mapped into memory for each copy: its bytes are
     no storage of PyTorch, so no meter of the course counts them. For tensors of a CUDA device it is pinned memory of
-    the host, and copies run on a stream of their own.
+    the host. Copies are in the order of the device's other work, so that a peak does not depend on how fast they are:
+    a stream of their own would overlap them, and hold each tensor until its copy is done.
 
     Attributes:
         transfers: Every transfer so far, in order.
@@ -74,7 +75,6 @@ class FarMemory:
         self._file: IO[bytes] | None = None
         self._end = 0
         self._free: dict[int, list[int]] = {}
-        self._streams: dict[torch.device, torch.cuda.Stream] = {}
 
     @property
     def sent_bytes(self) -> int:
@@ -101,7 +101,7 @@ class FarMemory:
             raise ValueError(f"{tuple(tensor.shape)}, {tensor.dtype} cannot replace {onto}")
         far = self._reserve(tensor) if onto is None else onto
         if tensor.is_cuda:
-            self._send(tensor, far, is_ordered=onto is not None)
+            far._place.copy_(tensor, non_blocking=True)
         elif far.nbytes:
             self._window(far)[...] = _bits(tensor)
         self._note("put", far)
@@ -111,7 +111,7 @@ class FarMemory:
         """Return a new tensor on its device with the numbers of a far tensor, which stays as it is."""
         tensor = torch.empty(far.shape, dtype=far.dtype, device=far.device)
         if tensor.is_cuda:
-            self._fetch(tensor, far)
+            tensor.copy_(far._place, non_blocking=True)
         elif far.nbytes:
             _bits(tensor)[...] = self._window(far)
         self._note("get", far)
@@ -145,27 +145,6 @@ class FarMemory:
         kind = _INTEGERS[far.dtype.itemsize][1]
         window = np.memmap(self._file, kind, "r+", offset=far._place, shape=(far.nbytes // far.dtype.itemsize,))
         return window.reshape(tuple(far.shape))
-
-    def _send(self, tensor: Tensor, far: FarTensor, *, is_ordered: bool) -> None:
-        copies, computes = self._stream(tensor.device), torch.cuda.current_stream(tensor.device)
-        copies.wait_stream(computes)
-        with torch.cuda.stream(copies):
-            far._place.copy_(tensor, non_blocking=True)
-        tensor.record_stream(copies)
-        if is_ordered:  # a buffer that is sent again may be written next
-            computes.wait_stream(copies)
-
-    def _fetch(self, tensor: Tensor, far: FarTensor) -> None:
-        copies, computes = self._stream(tensor.device), torch.cuda.current_stream(tensor.device)
-        copies.wait_stream(computes)
-        with torch.cuda.stream(copies):
-            tensor.copy_(far._place, non_blocking=True)
-        computes.wait_stream(copies)
-
-    def _stream(self, device: torch.device) -> torch.cuda.Stream:
-        if device not in self._streams:
-            self._streams[device] = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
-        return self._streams[device]
 
     def _note(self, direction: str, far: FarTensor) -> None:
         name = str(far.dtype).removeprefix("torch.")
