@@ -109,6 +109,8 @@ class FarMemory:
 
     def get(self, far: FarTensor) -> Tensor:
         """Return a new tensor on its device with the numbers of a far tensor, which stays as it is."""
+        if not isinstance(far, FarTensor):
+            raise TypeError(f"get takes a FarTensor, which put returned, and not a {type(far).__name__}")
         tensor = torch.empty(far.shape, dtype=far.dtype, device=far.device)
         if tensor.is_cuda:
             tensor.copy_(far._place, non_blocking=True)

@@ -50,6 +50,8 @@ def test_a_far_tensor_is_replaced() -> None:
     assert far.get(sent).sum() == 0
     with pytest.raises(ValueError, match="cannot replace"):
         far.put(torch.ones(5), sent)
+    with pytest.raises(TypeError, match="takes a FarTensor"):
+        far.get(torch.ones(4))  # type: ignore[arg-type]
 
 
 def test_the_meter_counts_the_device_only() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -80,7 +81,7 @@ def _observe_saved(offload_saved: Callable[..., Any], seed: int) -> Observation:
             held = far.held_bytes
             if loss.requires_grad:
                 torch.autograd.backward(loss)
-        sent = [[list(one.shape), one.dtype] for one in far.transfers if one.direction == "put"]
+        sent = [[math.prod(one.shape), one.dtype] for one in far.transfers if one.direction == "put"]
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         settings.append(
             {

@@ -140,3 +140,10 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
             away[key] = [far.put(one, old) for one, old in zip(pair, away.get(key, (None, None)), strict=True)]
 
     return step
+
+
+# %% edit="both_onto_one" code="one_place_for_both"
+# Source: the first place copied to the second
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 both = far.put(first, kept[0])
+# +                 state[index, place] = both, far.put(second, both)

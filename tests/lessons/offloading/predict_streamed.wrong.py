@@ -110,3 +110,15 @@ def predict_streamed(
 # Source: the name of the exercise's time first
 # -     return peak, seconds
 # +     return seconds, peak
+
+
+# %% edit="own_fetch" code="own_fetch_compared"
+# Source: each layer taken by itself, the longer of its fetch and its compute
+# -         seconds += max(computing, fetching) if prefetch else computing + fetching
+# +         own = layer_bytes[now] / bytes_per_second
+# +         seconds += max(computing, own) if prefetch else computing + fetching
+# ...
+# -     return peak, seconds
+# +     if prefetch:
+# +         seconds += max(compute[-1], layer_bytes[0] / bytes_per_second) - compute[-1]
+# +     return peak, seconds

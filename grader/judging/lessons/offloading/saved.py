@@ -43,6 +43,8 @@ class SavedTensor:
         is_trained: Whether its storage is that of a parameter that needs a gradient.
         is_leaf: Whether it is a leaf of the graph.
         is_float: Whether it holds floating-point numbers.
+        is_repeated: Whether it was saved before.
+        needs_gradient: Whether it needs a gradient.
     """
 
     shape: tuple[int, ...]
@@ -55,6 +57,8 @@ class SavedTensor:
     is_trained: bool
     is_leaf: bool
     is_float: bool
+    is_repeated: bool
+    needs_gradient: bool
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,10 @@ def judge_offloaded_tensors(observation: Observation, seed: int) -> Verdict:
         expected = f"{len(wanted)} tensors sent in setting {index + 1}, threshold {case.threshold_bytes} bytes"
         extra = [one for one in sent if one not in wanted] or [one for one in wanted if one not in sent]
         kind = "not to be sent" if any(one not in wanted for one in sent) else "not sent"
-        about = f"; {extra[0][1]} {extra[0][0]} is {kind}" if extra else ""
+        about = f"; {extra[0][0]} numbers in {extra[0][1]} are {kind}" if extra else ""
+        if [elements for elements, _ in wanted] == [elements for elements, _ in sent]:
+            look_at = "You convert what you send. Another dtype costs more bytes, or bits: send each tensor in its own."
+            return Verdict("sent_in_another_dtype", expected, f"the same sizes{about}", look_at)
         otherwise = "You send other tensors. Print shape, bytes and storage of each tensor that pack receives."
         return TABLE.explain(
             answer, answer.only(index), expected=expected, measured=f"{len(sent)} sent{about}", otherwise=otherwise
@@ -151,6 +158,7 @@ def _saved(case: SavedCase) -> Sequence[SavedTensor]:
     model = case.make()
     owners = {parameter.untyped_storage().data_ptr(): parameter for parameter in model.parameters()}
     found: list[SavedTensor] = []
+    kept: list[Tensor] = []
 
     def pack(tensor: Tensor) -> Tensor:
         owner = owners.get(tensor.untyped_storage().data_ptr())
@@ -165,7 +173,10 @@ def _saved(case: SavedCase) -> Sequence[SavedTensor]:
             owner is not None and owner.requires_grad,
             tensor.is_leaf,
             tensor.is_floating_point(),
+            any(one.data_ptr() == tensor.data_ptr() and one.shape == tensor.shape for one in kept),
+            tensor.requires_grad,
         )
+        kept.append(tensor.detach())
         found.append(described)
         return tensor
 
@@ -175,7 +186,7 @@ def _saved(case: SavedCase) -> Sequence[SavedTensor]:
 
 
 def _run(goes_far: Callable[[SavedTensor, int], bool], case: SavedCase) -> Sent:
-    return sorted([list(one.shape), one.dtype] for one in _saved(case) if goes_far(one, case.threshold_bytes))
+    return sorted([one.elements, one.dtype] for one in _saved(case) if goes_far(one, case.threshold_bytes))
 
 
 @keep_cases
@@ -298,6 +309,17 @@ TABLE = ReferenceTable(
         "integers_kept",
         "You send floating-point tensors only. Tokens and masks are saved as well, and have bytes.",
         {OWN: "not saved.is_own and saved.is_float"},
+    ),
+    Misconception(
+        "without_gradient_kept",
+        "You send only tensors that need a gradient. Inputs and masks need none, and backward holds them all the same.",
+        {OWN: "not saved.is_own and saved.needs_gradient"},
+        variants=[{OWN: "not (saved.is_own and not saved.is_view) and saved.needs_gradient"}],
+    ),
+    Misconception(
+        "repeats_not_sent",
+        "You send a tensor once that autograd saves twice. The contract asks for each time that `pack` is called.",
+        {OWN: "not saved.is_own and not saved.is_repeated"},
     ),
     hard_coded(saved_cases),
     run=_run,

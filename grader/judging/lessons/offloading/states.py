@@ -152,6 +152,16 @@ TABLE = ReferenceTable(
         {KEPT: "state[key] = (first, torch.zeros_like(second))"},
     ),
     Misconception(
+        "one_place_for_both",
+        "You put both moments onto one far tensor, so the second replaces the first. Each needs one of its own.",
+        {KEPT: "state[key] = (second.clone(), second)"},
+    ),
+    Misconception(
+        "state_in_fewer_bits",
+        "You round moments to fewer bits on their way. Far memory holds any dtype: keep that of the weight.",
+        {KEPT: "state[key] = (first.bfloat16().float(), second.bfloat16().float())"},
+    ),
+    Misconception(
         "moments_swapped",
         "You swap the moments between `put` and `get`. Look at the order in which they are kept.",
         {KEPT: "state[key] = (second, first)"},
@@ -165,6 +175,7 @@ TABLE = ReferenceTable(
         "one_count_for_all",
         "You count steps, not updates of a parameter. One without a gradient is not updated, so its count stays.",
         {CALL: "first, second, number + 1)"},
+        variants=[{COUNT: "counts[0] += 1", CALL: "first, second, counts[0])"}],
     ),
     Misconception(
         "count_never_rises",
@@ -213,8 +224,8 @@ TRAFFIC: Table[Update] = Table(
         measured="{largest} numbers",
     ),
     Misconception(
-        "chunks_too_small",
-        "You cut into smaller pieces than a chunk. Each transfer has a latency: use whole chunks and one tail.",
+        "other_chunks",
+        "You cut other pieces. Cut each parameter by itself into whole chunks and a tail: a transfer has a latency.",
         shown_by=lambda seen: tuple(sorted(seen.row["sizes"])) != seen.wanted_sizes,
         expected="chunks of {chunk} numbers, and the rest of each parameter",
         measured="other sizes",

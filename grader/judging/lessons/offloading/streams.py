@@ -121,6 +121,48 @@ TABLE = ReferenceTable(
                 RESULT: '{"peak": peak, "seconds": max(computing, layer_bytes[0] / bytes_per_second + fetching) '
                 "if prefetch else seconds}"
             },
+            {
+                RESULT: '{"peak": peak, "seconds": max(sum(forward_seconds), sum(layer_bytes[1:]) / bytes_per_second) '
+                "+ max(2 * sum(forward_seconds), sum(layer_bytes[:-1]) / bytes_per_second) "
+                "+ layer_bytes[0] / bytes_per_second if prefetch else seconds}"
+            },
+        ],
+    ),
+    Misconception(
+        "transfers_cost_nothing",
+        "You hide every fetch but the first, however long it is. Where compute is shorter, the device waits.",
+        {RESULT: '{"peak": peak, "seconds": layer_bytes[0] / bytes_per_second + computing if prefetch else seconds}'},
+        variants=[{RESULT: '{"peak": peak, "seconds": computing if prefetch else seconds}'}],
+    ),
+    Misconception(
+        "something_sent_back",
+        "You send bytes back in backward. Weights are in far memory anyway, and the contract moves no gradients.",
+        {"fetch = fetched /": "fetch = (fetched + (layer_bytes[layer] if place >= layers else 0)) /"},
+    ),
+    Misconception(
+        "link_runs_ahead",
+        "You let the link fetch one layer after the other without a pause. A fetch begins when the layer before begins "
+        "to compute, so at most two are on the device.",
+        {
+            "seconds += max(compute, fetch) if prefetch else compute + fetch": "seconds = "
+            "max(seconds + compute, layer_bytes[0] / bytes_per_second + fetching) if prefetch "
+            "else seconds + compute + fetch"
+        },
+    ),
+    Misconception(
+        "own_fetch_compared",
+        "You compare a layer's compute with its own fetch. That is over when it computes: the next layer arrives then.",
+        {SLOT: "(max(compute, layer_bytes[layer] / bytes_per_second) if prefetch else compute + fetch)"},
+        variants=[
+            {
+                FIRST: "0.0, 0.0, 0.0",
+                SLOT: "(max(compute, layer_bytes[layer] / bytes_per_second) if prefetch "
+                "else compute + layer_bytes[layer] / bytes_per_second)",
+            },
+            {
+                FIRST: "(0.0 if prefetch else layer_bytes[0] / bytes_per_second), 0.0, 0.0",
+                SLOT: "(max(compute, layer_bytes[layer] / bytes_per_second) if prefetch else compute + fetch)",
+            },
         ],
     ),
     Misconception(
@@ -141,6 +183,11 @@ TABLE = ReferenceTable(
         "fetched_once",
         "You fetch weights for forward alone. They were freed after it, so backward needs them over the link again.",
         {FETCHED: "0 if following == layer or place >= layers else layer_bytes[following]"},
+    ),
+    Misconception(
+        "last_backward_left_out",
+        "You leave out the backward of the last layer. It needs no fetch, but its time: it computes twice in a row.",
+        {ORDER: "[*range(layers), *reversed(range(layers - 1))]"},
     ),
     Misconception(
         "backward_left_out",
