@@ -314,7 +314,6 @@ TABLE = ReferenceTable(
         "without_gradient_kept",
         "You send only tensors that need a gradient. Inputs and masks need none, and backward holds them all the same.",
         {OWN: "not saved.is_own and saved.needs_gradient"},
-        variants=[{OWN: "not (saved.is_own and not saved.is_view) and saved.needs_gradient"}],
     ),
     Misconception(
         "repeats_not_sent",
