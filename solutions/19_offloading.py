@@ -208,7 +208,8 @@ print(f"in two calls {far.sent_bytes / MIB:.0f} MiB sent, {far.fetched_bytes / M
 
 # %% [markdown]
 # **A trap.** Sixteen layers have frozen weights of 1 MiB in far memory. Each layer fetches its weight, uses it and
-# drops it. Before you run the cell: what is the peak of the first row, and how often does the second row fetch a weight?
+# drops it. Before you run the cell: what is the peak of the first row, and how often does the second row fetch a
+# weight?
 
 # %%
 from torch.utils.checkpoint import checkpoint
