@@ -406,7 +406,7 @@ for name, choice in {
 }.items():
     far = FarMemory()
     run = make_run(far, *choice)
-    peak = look(measure_peak_memory, run)
+    peak = look(lambda run=run: measure_peak_memory(run, model=wide, inputs=rows))
     if peak:
         sent = far.sent_bytes / 2 / MIB  # the meter ran two steps
         begin = time.perf_counter()
@@ -529,10 +529,10 @@ check_streamed_peak(make_streamed_step)
 #
 # A *paged* optimizer leaves the choice to the driver. bitsandbytes' `paged_adamw_8bit` puts its state into NVIDIA's
 # unified memory: while it fits, its pages stay on the GPU, and when activations need room, the driver evicts some to
-# the host. QLoRA (2023) uses it for the peaks of long rows. In the Trainer, on a CUDA device:
-
-# %%
-print('TrainingArguments(..., optim="paged_adamw_8bit", gradient_checkpointing=True)')
+# the host. QLoRA (2023) uses it for the peaks of long rows.
+#
+# It needs a CUDA device. There, the Trainer takes
+# `TrainingArguments(..., optim="paged_adamw_8bit", gradient_checkpointing=True)`.
 
 # %% [markdown]
 # ## The price: move the state, or move the step?
