@@ -45,12 +45,6 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
 # +                     state[index, place] = far.put(torch.zeros_like(first)), far.put(torch.zeros_like(second))
 
 
-# %% edit="swapped_moments" code="moments_swapped"
-# Source: a slip of order
-# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
-# +                 state[index, place] = far.put(second, kept[0]), far.put(first, kept[1])
-
-
 # %% edit="counted_in_the_inner_loop" code="counted_for_each_chunk"
 # Source: the line one level too deep
 # -             counts[index] += 1
@@ -70,22 +64,10 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
 # +                 continue
 
 
-# %% edit="always_the_first" code="count_never_rises"
-# Source: a count that is made in every step
-# -                 update(weight, gradient, first, second, counts[index])
-# +                 update(weight, gradient, first, second, 1)
-
-
 # %% edit="none_is_zero" code="missing_gradient_as_zero"
 # Source: zero_grad(set_to_none=False)
 # -                 continue
 # +                 parameter.grad = torch.zeros_like(parameter)
-
-
-# %% edit="return_at_none" code="stopped_at_missing_gradient"
-# Source: return in place of continue
-# -                 continue
-# +                 return
 
 
 # %% edit="copies_updated" code="nothing_updated"
@@ -140,10 +122,3 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
             away[key] = [far.put(one, old) for one, old in zip(pair, away.get(key, (None, None)), strict=True)]
 
     return step
-
-
-# %% edit="both_onto_one" code="one_place_for_both"
-# Source: the first place copied to the second
-# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
-# +                 both = far.put(first, kept[0])
-# +                 state[index, place] = both, far.put(second, both)

@@ -42,22 +42,10 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 # +     own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters() if parameter.requires_grad}
 
 
-# %% edit="leaves" code="leaves_kept"
-# Source: parameters are leaves
-# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
-# +         stays = tensor.nbytes < threshold_bytes or tensor.is_leaf
-
-
 # %% edit="elements" code="threshold_in_elements"
 # Source: numel compared with bytes
 # -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
 # +         stays = tensor.numel() < threshold_bytes or tensor.untyped_storage().data_ptr() in own
-
-
-# %% edit="four_bytes" code="four_bytes_assumed"
-# Source: every number is a float32
-# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
-# +         stays = 4 * tensor.numel() < threshold_bytes or tensor.untyped_storage().data_ptr() in own
 
 
 # %% edit="storage" code="storage_compared"
@@ -73,12 +61,6 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 # +         stays = tensor.nbytes <= threshold_bytes or tensor.untyped_storage().data_ptr() in own
 
 
-# %% edit="floats_only" code="integers_kept"
-# Source: activations are floating-point numbers
-# -         return tensor if stays else far.put(tensor)
-# +         return tensor if stays or not tensor.is_floating_point() else far.put(tensor)
-
-
 # %% edit="in_bfloat16" code="sent_in_fewer_bits"
 # Source: half of the bytes over the link
 # -         return tensor if stays else far.put(tensor)
@@ -89,19 +71,6 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 # +             return packed
 # +         tensor = far.get(packed)
 # +         return tensor.float() if tensor.is_floating_point() else tensor
-
-
-# %% edit="fetched_kept" code="device_copy_kept"
-# Source: a cache, in case a tensor is needed twice
-# -     def unpack(packed):
-# -         return packed if isinstance(packed, torch.Tensor) else far.get(packed)
-# +     fetched = {}
-# +
-# +     def unpack(packed):
-# +         if isinstance(packed, torch.Tensor):
-# +             return packed
-# +         fetched[id(packed)] = far.get(packed)
-# +         return fetched[id(packed)]
 
 
 # %% edit="device_copy" code="device_copy_kept"
@@ -117,23 +86,3 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 # Source: the hooks are the answer
 # -     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
 # +     return pack, unpack
-
-
-# %% edit="each_once" code="repeats_not_sent"
-# Source: a library that remembers what it has sent
-# -     def pack(tensor):
-# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
-# -         return tensor if stays else far.put(tensor)
-# +     import weakref
-# +
-# +     sent = []
-# +
-# +     def pack(tensor):
-# +         storage = tensor.untyped_storage()
-# +         if tensor.nbytes < threshold_bytes or storage.data_ptr() in own:
-# +             return tensor
-# +         for reference, shape, kept in sent:
-# +             if reference() is storage and shape == tensor.shape:
-# +                 return kept
-# +         sent.append((weakref.ref(storage), tensor.shape, far.put(tensor)))
-# +         return sent[-1][2]

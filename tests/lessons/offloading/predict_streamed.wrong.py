@@ -42,12 +42,6 @@ def predict_streamed(
 # +     return (sum(sorted(layer_bytes)[-2:]) if prefetch else peak), seconds
 
 
-# %% edit="twice_the_largest" code="two_largest_layers"
-# Source: two buffers, each for the largest layer
-# -     return peak, seconds
-# +     return (2 * max(layer_bytes) if prefetch else peak), seconds
-
-
 # %% edit="always_two" code="always_two_layers"
 # Source: a peak that does not ask for prefetch
 # -         peak = max(peak, layer_bytes[now] + arriving if prefetch else 0)
@@ -58,12 +52,6 @@ def predict_streamed(
 # Source: overlap taken as the sum
 # -         seconds += max(computing, fetching) if prefetch else computing + fetching
 # +         seconds += computing + fetching
-
-
-# %% edit="maximum_always" code="always_overlapped"
-# Source: a rule learnt for streams, used everywhere
-# -         seconds += max(computing, fetching) if prefetch else computing + fetching
-# +         seconds += max(computing, fetching)
 
 
 # %% answer="longer_total" code="totals_overlapped"
@@ -104,12 +92,6 @@ def predict_streamed(
 # Source: one time for each layer
 # -     compute = forward_seconds + [2 * seconds for seconds in reversed(forward_seconds)]
 # +     compute = forward_seconds + forward_seconds[::-1]
-
-
-# %% edit="other_order" code="swapped"
-# Source: the name of the exercise's time first
-# -     return peak, seconds
-# +     return seconds, peak
 
 
 # %% edit="own_fetch" code="own_fetch_compared"
