@@ -192,6 +192,15 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_rounded_values",
         "check_stochastic_rounding",
     ),
+    "grader.lessons.offloading.checks": (
+        "check_offloaded_gradients",
+        "check_offloaded_peak",
+        "check_offloaded_tensors",
+        "check_streamed_peak",
+        "check_streamed_prediction",
+        "check_streamed_traffic",
+        "check_streamed_weights",
+    ),
     "grader.lessons.sharding.checks": (
         "check_sharded_accelerate",
         "check_sharded_gradients",
@@ -262,6 +271,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "make_wide_blocks",
     ),
     "grader.testbed.chain": ("make_chain",),
+    "grader.testbed.far_memory": ("FarMemory", "FarTensor"),
     "grader.testbed.hub": (
         "load_pair_classifier",
         "load_sentence_pairs",
@@ -455,6 +465,17 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.number_formats.limits": ("check_format_limits",),
     "grader.judging.lessons.number_formats.moments": ("check_moment_fate", "check_stochastic_rounding"),
     "grader.judging.lessons.number_formats.rounding": ("check_rounded_values",),
+    "grader.judging.lessons.offloading.saved": (
+        "check_offloaded_gradients",
+        "check_offloaded_peak",
+        "check_offloaded_tensors",
+    ),
+    "grader.judging.lessons.offloading.states": (
+        "check_streamed_peak",
+        "check_streamed_traffic",
+        "check_streamed_weights",
+    ),
+    "grader.judging.lessons.offloading.streams": ("check_streamed_prediction",),
     "grader.judging.lessons.sharding.forms": ("check_sharded_accelerate", "check_sharded_trainer"),
     "grader.judging.lessons.sharding.jobs": ("check_sharding_bytes",),
     "grader.judging.lessons.sharding.steps": ("check_sharded_state", "check_sharded_weights"),

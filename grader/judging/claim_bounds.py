@@ -141,6 +141,21 @@ def _chunked_peak(seed: int) -> list[int]:
     return [FLOAT32_BYTES * case.vocabulary * case.width]
 
 
+def _offloaded_peak(seed: int) -> list[int]:
+    """The wide numbers of one block, which the backward of its nonlinearity reads."""
+    from grader.lessons.offloading.saved import saved_peak_case
+
+    case = saved_peak_case(seed)
+    return [FLOAT32_BYTES * case.batch * 4 * case.width]
+
+
+def _streamed_peak(seed: int) -> list[int]:
+    """One moment of one chunk: chunks have a fixed size, and an update reads two."""
+    from grader.lessons.offloading.states import streamed_peak_case
+
+    return [FLOAT32_BYTES * streamed_peak_case(seed).chunk]
+
+
 BOUNDS: dict[str, Callable[[int], list[int]]] = {
     "check_accumulation_accelerate": _accumulation_form,
     "check_accumulation_trainer": _accumulation_form,
@@ -156,7 +171,9 @@ BOUNDS: dict[str, Callable[[int], list[int]]] = {
     "check_chunked_peak": _chunked_peak,
     "check_lean_job": _lean_job,
     "check_lean_step": _lean_step,
+    "check_offloaded_peak": _offloaded_peak,
     "check_repaired_trainer": _accumulation_form,
+    "check_streamed_peak": _streamed_peak,
     "check_tiled_memory": _tiled_memory,
     "check_token_peak": _token_peak,
     "check_update_peak": _update_peak,

@@ -1,0 +1,1 @@
+"""Cases, checks and recorders of lesson 19: offloading."""
