@@ -23,7 +23,16 @@ STYLES = {
     "activation": ("activations", "#F0E442", ".."),
     "other": ("other", "#999999", "xx"),
 }
-LINE_STYLES = (("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", ":"), ("#CC79A7", "D", "-."))
+LINE_STYLES = (
+    ("#0072B2", "o", "-"),
+    ("#D55E00", "s", "--"),
+    ("#009E73", "^", ":"),
+    ("#CC79A7", "D", "-."),
+    ("#000000", "v", "-"),
+    ("#56B4E9", "x", "--"),
+    ("#E69F00", "P", ":"),
+    ("#666666", "*", "-."),
+)
 PIXELS_PER_INCH = 110
 
 
@@ -131,7 +140,12 @@ def draw_curves(
         y_label: Name of the vertical axis, with its unit.
         names: What is written at the positions; the numbers themselves where there are none.
         marks: A text for some of the positions, by their place in `positions`; a line is drawn there.
+
+    Raises:
+        ValueError: if there are more curves than lines that can be told apart.
     """
+    if len(curves) > len(LINE_STYLES):
+        raise ValueError(f"{len(curves)} curves, of which a figure shows at most {len(LINE_STYLES)}: draw two figures")
     width_inches = 10.0 if names else 8.0  # words need more room than numbers
     names = list(names) or [f"{position:g}" for position in positions]
     marks = marks or {}

@@ -4,7 +4,9 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 import torch
+from matplotlib.axes import Axes
 
+from grader import figures
 from grader.figures import (
     _paint_batches,
     _paint_spans,
@@ -57,6 +59,19 @@ def test_curves_print_the_names_of_positions_and_what_is_marked(capsys):
     labels = {"title": "Time", "x_label": "tensor", "y_label": "s"}
     draw_curves([1, 2], {"ring": [3.0, 4.5]}, names=["1 KiB", "2 KiB"], marks={1: "equal"}, **labels)
     assert capsys.readouterr().out.splitlines()[1:] == ["1 KiB   3.00", "2 KiB   4.50", "2 KiB: equal"]
+
+
+def test_every_curve_is_painted(monkeypatch):
+    painted = []
+    monkeypatch.setattr(Axes, "plot", lambda axes, *values, **style: painted.append(tuple(style.values())))
+    monkeypatch.setattr(figures, "_legend_outside", lambda figure, axes: None)
+    monkeypatch.setattr(figures, "_show", lambda render, title: render())
+    curves = {f"curve {number}": [number, 1] for number in range(9)}
+    with pytest.raises(ValueError, match="9 curves, of which a figure shows at most 8"):
+        draw_curves([1, 2], curves, title="Nine", x_label="x", y_label="y")
+    curves.pop("curve 8")
+    draw_curves([1, 2], curves, title="Eight", x_label="x", y_label="y")
+    assert len(set(painted)) == 8
 
 
 def test_spans_are_seen_from_end_to_end():
