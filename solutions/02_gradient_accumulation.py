@@ -1,16 +1,17 @@
 # %% [markdown]
 # # 2. Gradient accumulation
 #
-# You train with the gradient of a large batch while a small one is in memory, and you measure what that saves.
+# You train with the gradient of a large batch while only a small one is in memory, and you measure what that saves.
 #
 # 60 min (estimated) · CPU is enough · after lesson 01
 
 # %% [markdown]
 # **You will be able to**
 # - predict the peak memory of an update that is split into micro-batches;
-# - accumulate gradients that equal those of the large batch, with a short last group too;
+# - accumulate gradients that equal those of the large batch, even when the last group is short;
 # - accumulate correctly when micro-batches hold unequal numbers of tokens, within a byte budget;
-# - accumulate with Accelerate and with the Trainer, equal to your own loop, and measure what each saves.
+# - accumulate with Accelerate and with the Trainer, with the same result as your own loop, and measure what each
+#   saves.
 
 # %% tags=["given"]
 import torch
@@ -28,17 +29,17 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # Parameters, gradients, optimizer state, activations.
 # </details>
 # <details><summary>Which of them shrinks when the batch gets smaller?</summary>
-# The activations. The other three have the size of the model.
+# The activations. The sizes of the other three depend only on the model and the optimizer.
 # </details>
 
 # %% [markdown]
 # **The problem.** The model is a chain of 16 blocks: Linear(256, 1024), GELU, Linear(1024, 256). You want to update
-# it with a batch of 512 rows. On a CPU that holds 171.7 MiB at its peak.
+# it with a batch of 512 rows, which takes 171.7 MiB at its peak on a CPU.
 #
-# You cut the batch into 2 **micro-batches** of 256 rows. You run one after the other, and update once. The
-# activations are halved: 36 MiB less. Is the peak 36 MiB lower?
+# You split the batch into 2 **micro-batches** of 256 rows, run one after the other, and update once. This halves the
+# activations, which saves 36 MiB. Is the peak 36 MiB lower?
 #
-# It is 5 MiB lower. Where are the other 31?
+# It is only 5 MiB lower. Where are the other 31?
 
 # %% tags=["given"]
 from grader import check_predicted_peak
@@ -63,28 +64,33 @@ def make_update(batch_size: int, k: int) -> dict:
 # %% [markdown]
 # `make_update` builds one update in `k` micro-batches. Read `step` line by line.
 #
-# `backward()` adds to `.grad`. It does not replace what is there. So `k` backward passes leave a sum. The loss is
-# divided by `k`, so that the sum is a mean.
+# `backward()` adds to `.grad` instead of replacing what it contains, so `k` backward passes leave a sum. The loss is
+# divided by `k` to turn that sum into a mean.
 #
-# `zero_grad()` frees the gradients at the start. They come back with the first `backward()`.
+# `zero_grad()` frees the gradients at the start of the update; the first `backward()` allocates them again.
 #
-# `foreach=False` updates one tensor after the other. It needs little memory for itself, on every device.
+# `foreach=False` makes the optimizer update one tensor at a time, so that it needs little memory of its own on every
+# device.
 
 # %% [markdown]
 # ## Predict: the peak of k micro-batches
 #
-# The peak of an update is at one of two moments.
+# The peak of an update occurs at one of two moments.
 #
-# 1. **A forward ends.** All activations of one micro-batch are there.
-# 2. **The optimizer updates.** No activation is there any more.
+# 1. **A forward pass ends.** All activations of one micro-batch are in memory.
+# 2. **The optimizer updates.** No activations are left.
 #
-# For each moment, list which of the four kinds are held. Gradients are the hard one. Go through `step` for `k = 1`,
+# For each moment, list which of the four kinds are held. Gradients are the hard one: go through `step` for `k = 1`,
 # then for `k = 2`, and mark when gradients begin to exist.
 
 # %% [markdown]
-# *Contract.* All but `k` are bytes, and so is the result. Gradients are as large as the parameters. `k` divides the
-# batch. Leave out inputs and temporary buffers: your prediction is judged within 3 % of the measured peak. It is
-# judged on other chains, one of them with a small batch, one with an optimizer without state.
+# *Contract.*
+# - All arguments except `k` are in bytes, and so is the result.
+# - Gradients are as large as the parameters. `k` divides the batch.
+# - Leave out inputs and temporary buffers.
+#
+# The check allows 3 % of the measured peak, on other chains, including one with a small batch and one with an
+# optimizer without state.
 
 
 # %% exercise="predict_peak_bytes"
@@ -122,7 +128,7 @@ check_predicted_peak(predict_peak_bytes)
 # </details>
 
 # %% [markdown]
-# **Run.** Now the meter, `measure_peak_memory`. It runs `step` twice and measures the second call. You see your
+# **Run.** The meter, `measure_peak_memory`, runs `step` twice and measures the second call. The figure shows your
 # prediction next to the measured peak, for a batch of 512 rows. The next cell takes about 10 seconds.
 
 # %%
@@ -146,21 +152,22 @@ draw_curves(
 )
 
 # %% [markdown]
-# **Investigate.** From `k = 1` to `k = 2` the curve hardly falls. Look at the same two updates over time.
+# **Investigate.** From `k = 1` to `k = 2` the curve hardly falls. Compare these two updates over time.
 
 # %%
 draw_timelines({"k = 1": peaks[1], "k = 2": peaks[2]}, title="One update, batch of 512")
 
 # %% [markdown]
-# Each panel begins with the gradients of the update before. `zero_grad()` frees them, then a forward begins.
+# Each panel begins with the gradients of the previous update. `zero_grad()` frees them, and then a forward pass
+# begins.
 #
-# With `k = 1`, the peak lies where the forward ends. The meter says *backward*, since the first small buffer of
-# backward comes on top. No gradient is alive there. With `k = 2`, the second forward runs **on top of the gradients
-# of the first**: 32 MiB of them. Halving the activations saves 36 MiB. The gradients that wait cost 32 MiB. The
-# remaining 1 MiB is a difference in buffers.
+# With `k = 1`, the peak comes at the end of the forward pass, before any gradient exists. (The meter labels it
+# *backward* because the first small buffer of that pass is already allocated.) With `k = 2`, the second forward pass
+# runs **while the gradients of the first micro-batch are still held**. Halving the activations saves 36 MiB, but
+# these gradients cost 32 MiB. The remaining 1 MiB is a difference in buffers.
 #
-# In words: *the peak is parameters, state, the activations of one micro-batch, and gradients if you accumulate. It is
-# never less than the update itself.*
+# In words: *the peak is parameters plus optimizer state plus the activations of one micro-batch, plus gradients if
+# you accumulate. It is never less than the update itself needs.*
 
 # %% [markdown]
 # | moment | parameters | state | gradients | activations |
@@ -170,20 +177,20 @@ draw_timelines({"k = 1": peaks[1], "k = 2": peaks[2]}, title="One update, batch 
 # | update | yes | yes | yes | no |
 
 # %% [markdown]
-# **Names.** *Gradient accumulation*. The part that runs at once is a *micro-batch*, in Trainer
-# `per_device_train_batch_size`. `k` is `gradient_accumulation_steps`. Rows of a micro-batch times `k`, times the
-# number of devices, is the *effective batch size*.
+# **Names.** The technique is called *gradient accumulation*. The part of the batch that runs at once is a
+# *micro-batch*; its size is the Trainer's `per_device_train_batch_size`, and `k` is `gradient_accumulation_steps`.
+# The rows of a micro-batch times `k`, times the number of devices, are the *effective batch size*.
 #
-# **Modify.** The batch is now 256 rows. Before you run the cell: from `k = 1` to `k = 2`, does the peak rise, fall or
-# stay?
+# **Modify.** The batch is now 256 rows. Before you run the cell: does the peak rise, fall or stay the same from `k =
+# 1` to `k = 2`?
 
 # %%
 small = {f"k = {k}": measure_peak_memory(**make_update(256, k)) for k in (1, 2)}
 draw_bars(small, title="Peak of one update, batch of 256")
 
 # %% [markdown]
-# It **rises**. The activations of half a batch are 18 MiB less, and the gradients that wait are 32 MiB more.
-# Accumulation saves memory only when the activations that are no longer held outweigh the gradients that wait.
+# It **rises**: halving the batch saves 18 MiB of activations, but the gradients held meanwhile cost 32 MiB.
+# Accumulation saves memory only when the activations that are no longer held outweigh these gradients.
 #
 # <details><summary>Explain in one sentence: when is accumulation of no use for memory?</summary>
 # When the activations are small next to the parameters: the gradients then cost as much as the smaller micro-batch
@@ -193,10 +200,10 @@ draw_bars(small, title="Peak of one update, batch of 256")
 # %% [markdown]
 # ## Complete: equal to the large batch, down to the last group
 #
-# Less memory is worth nothing if the gradient is a different one. A worked example first.
+# Saving memory is worth nothing if the gradient changes. Here is a worked example first.
 #
-# One group of 4 micro-batches of 8 rows. The large batch has 32 rows. Its loss is a mean over 32 rows. A mean over 32
-# rows is the mean of 4 means over 8 rows. So each micro-batch's loss is divided by 4.
+# A group has 4 micro-batches of 8 rows, so the large batch has 32 rows, and its loss is a mean over 32 rows. That
+# mean equals the mean of the 4 means over 8 rows, so the loss of each micro-batch is divided by 4.
 
 # %% tags=["given"]
 from grader import check_accumulated_gradients
@@ -229,19 +236,18 @@ large = gradient_of(regression)
 print(f"relative difference to the large batch: {float((accumulated - large).norm() / large.norm()):.1e}")
 
 # %% [markdown]
-# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, and one update after each group. Where
-# `n` is no multiple of `k`, the last group is shorter, and it gets its update too.
+# **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, with one update after each group. If `n`
+# is not a multiple of `k`, the last group is shorter and still gets its update.
 #
 # *Contract.*
-# - Micro-batches have equal numbers of rows; `loss_function` returns the mean over them. Call the model, not its
-#   `forward`.
-# - One micro-batch runs forward and backward at a time.
-# - At each `optimizer.step()`, `.grad` holds the gradient of the mean loss of **that group**, and nothing from before:
-#   an earlier run may have left gradients.
+# - All micro-batches have the same number of rows; `loss_function` returns the mean over them. Call the model, not
+#   its `forward`.
+# - Run one micro-batch forward and backward at a time.
+# - At each `optimizer.step()`, `.grad` must hold the gradient of the mean loss over **that group**, and nothing from
+#   before: an earlier run may have left gradients.
 # - Return nothing.
 #
-# The check compares these gradients, on other sizes and with another loss too; one case has fewer micro-batches than
-# `k`.
+# The check compares these gradients on other sizes and with another loss; one case has fewer micro-batches than `k`.
 
 
 # %% exercise="accumulate_gradients"
@@ -292,11 +298,11 @@ check_accumulated_gradients(accumulate_gradients)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is the last group not divided by k?</summary>
-# Its sum has fewer members. Division by k would make the mean too small: half as large for 2 of 4.
+# Its sum has fewer members, so division by k would make the mean too small: half as large for 2 of 4.
 # </details>
 #
-# **Modify.** In the last line of the cell with `show_updates`, change 4 to 3. Before you run it: how many updates are
-# there, and what is the last one made of?
+# **Modify.** In the last line of the cell that defines `show_updates`, change 4 to 3. Before you run it: how many
+# updates will there be, and which micro-batches form the last one?
 #
 # <details><summary>Answer</summary>
 # Four: after micro-batches 3, 6, 9 and 10. The last one is the tenth micro-batch alone.
@@ -305,11 +311,11 @@ check_accumulated_gradients(accumulate_gradients)
 # %% [markdown]
 # ## Write: unequal numbers of tokens
 #
-# A language model's loss is a mean over **target tokens**. Sentences differ in length, so they are padded. Padding
-# has the target -100, and `F.cross_entropy` leaves it out.
+# A language model's loss is a mean over **target tokens**. Sentences differ in length, so they are padded;
+# `F.cross_entropy` ignores the padding, which has the target -100.
 #
-# So a micro-batch of short sentences holds few target tokens. Is the mean of the micro-batches' means still the mean
-# of all?
+# A micro-batch of short sentences therefore holds few target tokens. Is the mean of the micro-batches' means still
+# the mean over all target tokens?
 
 # %% tags=["given"]
 from grader import check_token_gradients, check_token_peak, make_padded_batch, make_transformer
@@ -339,20 +345,21 @@ print(f"mean of means: the gradient is off by {float(difference):.0%}")
 
 # %% [markdown]
 # The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the
-# second. This fault was present in the Trainer until October 2024.
+# second micro-batch. The Trainer had this bug until October 2024.
 
 # %% [markdown]
-# **Exercise.** Write the accumulation that weighs every target token the same. You start from the
-# contract alone.
+# **Exercise.** Write an accumulation that gives every target token the same weight. You start from the contract
+# alone.
 #
 # *Contract.*
 # - `micro_batches` is a list of `(tokens, targets)`, each [rows, time]; padding has the target -100.
-# - The gradients are None when you begin. When you return, `.grad` holds the gradient of the mean loss over **all
+# - The gradients are None when you begin. When you return, `.grad` must hold the gradient of the mean loss over **all
 #   target tokens of all micro-batches**.
-# - Return that mean loss as a float; a tensor of one element without a graph is right, too.
-# - A micro-batch may have no target token; all together have at least one. You may read the targets first.
+# - Return that mean loss as a float; a one-element tensor without a graph is accepted too.
+# - A micro-batch may have no target tokens, but there is at least one in total. You may read the targets first.
 #
-# *Budget.* A peak of at most 40 % of what the whole batch in one forward holds, measured on eight micro-batches.
+# *Budget.* The peak may be at most 40 % of what a single forward pass over the whole batch holds, measured on eight
+# micro-batches.
 
 
 # %% exercise="accumulate_token_gradients"
@@ -397,20 +404,20 @@ check_token_peak(accumulate_token_gradients)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: where can you divide by the count of all tokens?</summary>
-# Either each loss is divided before its backward, and the count is known first; or the gradients are divided at the
-# end.
+# Either you divide each loss before its backward pass, for which the count must be known in advance, or you divide
+# the gradients at the end.
 # </details>
 
 # %% [markdown]
 # ## The price
 #
-# The rows are the same, so the FLOPs of forward and backward are the same. What costs time is the splitting.
+# The rows are the same, so the forward and backward passes need the same FLOPs. What costs time is the splitting.
 #
-# - Every micro-batch adds to the `.grad` of every parameter: 8 micro-batches write 32 MiB 8 times.
+# - Every micro-batch adds to the `.grad` of every parameter, so 8 micro-batches write 32 MiB 8 times.
 # - A matrix product with 64 rows keeps a device less busy than one with 512 rows.
 #
-# Before you run the cell: by what factor does the update get slower on this device, from `k = 1` to `k = 8`? The last
-# number of the second line says it.
+# Before you run the cell: by what factor does the update get slower on this device from `k = 1` to `k = 8`? The last
+# number of the second line gives the answer.
 
 # %%
 from grader import measure_step_time
@@ -419,29 +426,29 @@ print(measure_step_time(make_update(512, 1)["step"], make_update(512, 8)["step"]
 print(f"peak: {peaks[1].peak_bytes / MIB:.1f} MiB for k = 1, {peaks[8].peak_bytes / MIB:.1f} MiB for k = 8")
 
 # %% [markdown]
-# Next to your device, a published run on a V100 with BERT-large:
+# For comparison with your device, here is a published run on a V100 with BERT-large:
 #
 # | | samples per second | memory occupied |
 # |---|---|---|
 # | batch 4 | 8.86 | 14,949 MiB |
 # | batch 1, accumulate 4 | 7.75 | 8,681 MiB |
 #
-# That is 13 % fewer samples per second for 42 % less memory. So take the largest micro-batch that fits. For a batch
-# of 64 rows where 4 rows fit, run 16 micro-batches of 4 rows, not 64 of 1 row.
+# That is 13 % fewer samples per second for 42 % less memory, so use the largest micro-batch that fits. For a batch of
+# 64 rows where 4 rows fit, run 16 micro-batches of 4 rows, not 64 of 1 row.
 #
-# Batch size is a choice of **quality**: how noisy an update may be. Micro-batch size is a choice of **memory**.
+# Batch size is a choice about **quality**: how noisy an update may be. Micro-batch size is a choice about **memory**.
 # Accumulation separates the two.
 
 # %% [markdown]
-# **At real scale.** Your machine can say what BERT-large needs, without a GPU. `forecast_peak_memory` runs the same
-# meter on tensors that have a shape and no data. CUDA's operators are emulated: they follow PyTorch's rules, and no
-# device has confirmed the figures yet.
+# **At real scale.** Your machine can forecast what BERT-large needs without a GPU: `forecast_peak_memory` runs the
+# same meter on tensors that have a shape but no data. CUDA's operators are emulated: they follow PyTorch's rules, and
+# no device has confirmed the figures yet.
 #
-# The run accumulated 4 micro-batches of one row. The forecast takes 2, with the same peak.
+# The published run accumulated 4 micro-batches of one row. The forecast uses 2; the peak is the same.
 #
-# Next to the forecast is what `nvidia-smi` showed in the published run, less 1,343 MiB: CUDA's own memory, before
-# the first tensor. The vanilla job is forecast twice: `zero_grad()` frees the gradients, or keeps them filled with
-# zeros. Before you run the cell: which of the two does the published run fit? The cell takes 5 to 25 seconds.
+# Next to the forecast is what `nvidia-smi` showed in that run, less 1,343 MiB that CUDA takes before the first
+# tensor. The vanilla job is forecast twice: `zero_grad()` either frees the gradients or keeps them, filled with
+# zeros. Before you run the cell: which of the two fits the published run? The cell takes 5 to 25 seconds.
 
 # %%
 from functools import partial
@@ -465,18 +472,20 @@ for name, zeroing in (("vanilla", "freed"), ("vanilla", "kept "), ("accumulation
     print(f"{name:<13} gradients {zeroing} {forecast_mib:>6,.0f} MiB, published {published_mib:>6,} MiB, {gap}")
 
 # %% [markdown]
-# The run is from January 2022. At that time `zero_grad()` filled gradients with zeros and kept them, so forward ran on
-# top of them. That is 1.2 GiB of the gap without accumulation. With it the gradients wait in either case.
-# The rest of the gap is not explained. The forecast counts tensors; `nvidia-smi` counts what the allocator has taken.
+# The run is from January 2022, when `zero_grad()` filled gradients with zeros and kept them, so they were held during
+# the forward pass. That explains 1.2 GiB of the gap without accumulation; with accumulation, gradients are held
+# during a forward pass in either case. The rest of the gap is unexplained. The forecast counts tensors, whereas
+# `nvidia-smi` counts what the allocator has reserved.
 #
-# What accumulation **cannot** do: fit one row that is too large, or shrink parameters, gradients and state.
+# Accumulation **cannot** make a single row fit that is too large, nor shrink parameters, gradients or optimizer
+# state.
 
 # %% [markdown]
 # ## Three forms of one run
 #
-# The run: 80 sentence pairs, micro-batches of 8 rows, `k = 4`. So there are groups of 4, 4 and 2. All forms use SGD
-# with a constant learning rate, read the pairs in order, and clip nothing: `plain_trainer_arguments` changes those
-# defaults of the Trainer.
+# The run has 80 sentence pairs in micro-batches of 8 rows with `k = 4`, which makes groups of 4, 4 and 2. All forms
+# use SGD with a constant learning rate, read the pairs in order, and do not clip gradients; `plain_trainer_arguments`
+# changes the Trainer's defaults accordingly.
 #
 # | raw | Accelerate | Trainer |
 # |---|---|---|
@@ -527,11 +536,11 @@ def train_raw(model, dataset, rows: int, k: int, learning_rate: float) -> None:
 
 
 # %% [markdown]
-# Here is the loop with Accelerate as in its guide. `accelerator.accumulate` decides when the prepared optimizer
-# really steps. The plain run takes all rows of an update at once.
+# Here is the Accelerate loop from its guide. `accelerator.accumulate` decides when the prepared optimizer really
+# steps. The plain run processes all rows of an update at once.
 #
-# *From raw* says how far the weights end from those of the raw loop, relative to how far those have moved. The
-# peak is that of a whole run. Before you run the cell: does every row end in the same weights?
+# *From raw* is the distance between the final weights and those of the raw loop, relative to how far the raw loop's
+# weights have moved. The peak is that of a whole run. Before you run the cell: do all rows end with the same weights?
 
 
 # %%
@@ -556,28 +565,28 @@ def show_forms(**forms):
 show_forms(guide=guide_loop)
 
 # %% [markdown]
-# The guide's loop saves the memory, and ends with different weights. No warning says so. AdamW would hide it, since it
-# divides each gradient by its own size.
+# The guide's loop saves the memory but ends with different weights, and no warning says so. AdamW would hide the
+# difference, because it divides each gradient by its own size.
 #
-# `accelerator.backward` divides every loss by `k`. The short last group has 2 micro-batches, and is divided by 4.
-# `len(loader)` tells which micro-batches are in the last group.
+# `accelerator.backward` divides every loss by `k`, so the losses of the short last group, which has 2 micro-batches,
+# are divided by 4. `len(loader)` shows which micro-batches belong to the last group.
 #
-# Clipping and a learning-rate schedule belong to an **update**. In a loop with Accelerate, clip only if
+# Clipping and a learning-rate schedule apply once per **update**. In a loop with Accelerate, clip only if
 # `accelerator.sync_gradients` is true; a prepared schedule waits as the optimizer does. With unequal numbers of
-# tokens, multiply the sum of the losses by `k` over the tokens of the group, since `backward` divides by `k` again.
+# tokens, multiply the sum of the losses by `k` over the tokens of the group, because `backward` divides by `k` again.
 
 # %% [markdown]
-# **Exercise.** Write the loop with Accelerate so that it ends in the weights of `train_raw`.
+# **Exercise.** Write the loop with Accelerate so that it ends with the weights of `train_raw`.
 #
 # *Contract.*
-# - Every row once, in order, in micro-batches of `rows`; the last one may have fewer. Groups of `k`, through
-#   `accelerator.accumulate`. Backward may be `accelerator.backward` or your own.
-# - At every update the gradient of `train_raw`: the mean of the micro-batches' losses of that group, a short
-#   micro-batch counting as much as a full one.
-# - SGD at `learning_rate`. Return nothing.
+# - Use every row once, in order, in micro-batches of `rows` (the last one may have fewer), and in groups of `k`
+#   through `accelerator.accumulate`. Call `accelerator.backward` or run backward yourself.
+# - At every update, the gradient must be that of `train_raw`: the mean of the losses of that group's micro-batches,
+#   where a short micro-batch counts as much as a full one.
+# - Use SGD at `learning_rate`. Return nothing.
 #
-# The check compares every gradient and the weights, on other numbers of rows and rates. It measures a run of larger
-# micro-batches: a peak of at most 40 % of the run without accumulation.
+# The check compares every gradient and the weights, on other numbers of rows and rates. It also measures a run with
+# larger micro-batches: its peak may be at most 40 % of the run without accumulation.
 
 
 # %% exercise="accumulate_with_accelerate"
@@ -618,7 +627,7 @@ check_accumulation_accelerate(accumulate_with_accelerate)
 # </details>
 
 # %% [markdown]
-# **Exercise.** The same run with the Trainer: `same_run` holds its other arguments.
+# **Exercise.** Do the same run with the Trainer. `same_run` holds its other arguments.
 #
 # *Contract.* As above, through `Trainer.train`.
 
@@ -653,23 +662,26 @@ check_accumulation_trainer(accumulate_with_trainer)
 # </details>
 
 # %% [markdown]
-# **Use it when** a batch does not fit, and its activations outweigh the gradients. **Do not** when the whole batch
-# fits: it costs time. **Combine it with** checkpointing (lesson 03), where one row is too large.
+# **Use it when** a batch does not fit and its activations outweigh the gradients. **Do not** when the whole batch
+# fits, because accumulation costs time. **Combine it with** checkpointing (lesson 03) where one row is too large.
 #
-# Equality has limits: what mixes the rows of a batch sees the micro-batch only. BatchNorm takes its mean over fewer
-# rows, and a contrastive loss with negatives from the batch has fewer of them.
+# Equality has limits: an operation that mixes the rows of a batch sees only the micro-batch. BatchNorm takes its mean
+# over fewer rows, and a contrastive loss that takes its negatives from the batch has fewer of them.
 
 # %% [markdown] tags=["further"]
 # ## Further: the largest micro-batch that fits
 #
 # You have a batch, a budget in bytes, and a forecast. Choose the largest micro-batch.
 #
-# *Contract.* `forecast_peak(rows)` returns the peak in bytes for micro-batches of so many rows, from 1 to `batch`.
-# The micro-batches have to be equal, so their size divides `batch`. A peak equal to the budget fits. When nothing
-# fits, raise a `ValueError` with a text that says so. A float that is whole is right,
-# too. It is judged on hypothetical jobs.
+# *Contract.*
+# - `forecast_peak(rows)` returns the peak in bytes for micro-batches of `rows` rows, from 1 to `batch`.
+# - The micro-batches must be equal, so their size divides `batch`. A peak equal to the budget fits.
+# - Return the rows as an integer; a whole-numbered float is accepted too. If nothing fits, raise a `ValueError` whose
+#   message says so.
 #
-# Think of the figure for a batch of 256 before you write a search: does a smaller micro-batch always need less?
+# The check uses hypothetical jobs.
+#
+# Before you write a search, think of the figure for a batch of 256: does a smaller micro-batch always need less?
 
 # %% tags=["given"]
 from grader import check_largest_micro_batch
@@ -713,8 +725,9 @@ check_largest_micro_batch(largest_micro_batch)
 # %% [markdown]
 # ## Further: a gradient that is too large
 #
-# `make_classifier` sets an attribute of the model. Here is the Trainer's first gradient without it, for this
-# classifier and for a causal language model, next to that of the large batch: 16 rows in 4 micro-batches.
+# `make_classifier` sets an attribute of the model. The next cell takes the Trainer's first gradient without that
+# attribute, for this classifier and for a causal language model, and compares its norm with that of the large batch:
+# 16 rows in 4 micro-batches.
 
 # %%
 from torch.optim.optimizer import register_optimizer_step_pre_hook
@@ -741,12 +754,12 @@ show_first_gradient("causal language model", causal, sentences)
 show_first_gradient("classifier", make_pair_classifier().to(device), [pairs[index] for index in range(16)])
 
 # %% [markdown]
-# The Trainer counts the items of a group, `num_items_in_batch`. One of these two models uses the number. Which one?
-# And who divides where a model does not?
+# The Trainer counts the items of a group, `num_items_in_batch`. Which of these two models uses that number? And what
+# divides the loss when a model does not?
 #
-# **Exercise.** Train such a classifier with the Trainer, and end in the weights of `train_raw`.
+# **Exercise.** Train such a classifier with the Trainer so that it ends with the weights of `train_raw`.
 #
-# *Contract.* As for `accumulate_with_trainer`. The model comes without the attribute.
+# *Contract.* As for `accumulate_with_trainer`, except that the model comes without the attribute.
 
 # %% tags=["given"]
 from grader import check_repaired_trainer
@@ -783,7 +796,8 @@ check_repaired_trainer(repair_trainer)
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This loop was published in a guide to efficient training. `n` is 10 and `k` is 4. It runs, and the loss falls.
+# This loop was published in a guide to efficient training. With `n = 10` micro-batches and `k = 4`, it runs, and the
+# loss falls.
 #
 # ```python
 # for batch_idx, (inputs, targets) in enumerate(train_loader):
@@ -798,16 +812,17 @@ check_repaired_trainer(repair_trainer)
 
 # %% [markdown]
 # <details><summary>What the loop does</summary>
-# It updates at 0, 4, 8 and 9. The groups have 1, 4, 4 and 1 members, and all are divided by 4. So the first and the
-# last update are four times too small.
+# It updates at 0, 4, 8 and 9. The groups have 1, 4, 4 and 1 members, but all losses are divided by 4, so the
+# gradients of the first and the last update are four times too small.
 # </details>
 #
-# **Exercise.** Repair it, for a **stream**: `micro_batches` can be walked through once and has no length.
+# **Exercise.** Repair it for a **stream**: `micro_batches` can be iterated over only once and has no length.
 #
-# *Contract.* As for `accumulate_gradients`: one update for every `k` micro-batches, the last group may be shorter,
-# each group is averaged over its own members, and the model may hold gradients of an earlier run. One
-# micro-batch runs forward and backward before the next one begins. Hold at most one group of micro-batches at a time:
-# the stream may not fit into memory.
+# *Contract.* As for `accumulate_gradients`:
+# - Update once for every `k` micro-batches; the last group may be shorter. Average each group over its own members.
+# - The model may hold gradients of an earlier run.
+# - Run one micro-batch forward and backward before the next one begins.
+# - Hold at most one group of micro-batches at a time: the stream may not fit into memory.
 
 # %% tags=["given"]
 from itertools import islice
@@ -851,16 +866,18 @@ check_stream_updates(accumulate_from_stream)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Why can the peak rise from k = 1 to k = 2?</summary>
-# The gradients of the first micro-batch are held while the second one runs forward.
+# The gradients of the first micro-batch are held while the second one runs its forward pass.
 # </details>
 # <details><summary>What is the loss of a micro-batch divided by?</summary>
-# By the number of micro-batches in its own group, or by the count of target tokens in its own group.
+# The number of micro-batches in its own group or, where tokens are weighed equally, the group's count of target
+# tokens.
 # </details>
 # <details><summary>Which choice is about quality: batch size or micro-batch size?</summary>
 # The batch size. The micro-batch size is about memory.
 # </details>
 #
-# **Takeaway: accumulation trades the activations of the rest of the batch for gradients that wait.**
+# **Takeaway: accumulation saves the activations of the rest of the batch, but holds gradients from one micro-batch to
+# the next.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 03, gradient checkpointing.
 

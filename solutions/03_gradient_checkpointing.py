@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 3. Gradient checkpointing
 #
-# You throw activations away, compute them again when backward needs them, and measure what that saves and costs.
+# You discard activations, recompute them when the backward pass needs them, and measure what that saves and costs.
 #
 # 65 min (estimated) · CPU is enough · after lesson 02
 
@@ -31,18 +31,18 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # </details>
 
 # %% [markdown]
-# **The problem.** Accumulation cuts the batch into rows. What if one single row does not fit?
+# **The problem.** Accumulation splits the batch by rows. What if a single row does not fit?
 #
-# The model of this lesson has 64 blocks: Linear(64, 64), then Tanh. With 4,096 rows, what lies between two blocks is
-# 1 MiB. The parameters are 1 MiB in all. Forward and backward hold 68 MiB.
+# The model of this lesson has 64 blocks: Linear(64, 64), then Tanh. With 4,096 rows, the tensor between two blocks
+# takes 1 MiB. The parameters take 1 MiB in total. The forward and backward passes hold 68 MiB.
 #
-# A block needs its input, and nothing else, to be computed again. Which of the 68 MiB have to stay?
+# To be recomputed, a block needs only its input. Which of the 68 MiB have to stay in memory?
 
 # %% [markdown]
 # ## What autograd keeps
 #
 # Each operation saves what its own backward needs. Before you run the cell: how many tensors does `a + b` save, and
-# how many `a * b`?
+# how many does `a * b`?
 
 # %%
 from grader import measure_saved_tensors
@@ -62,20 +62,21 @@ for name, operation in operations.items():
     print(f"{name:<12} saves {len(saved.rows)} tensors, {format_bytes(saved.total_bytes)}")
 
 # %% [markdown]
-# A sum saves **nothing**: its gradient is passed on as it is. A product saves **both** factors, since the gradient of
-# one is the other. GELU saves its input. Tanh saves its output, since its derivative is 1 - output².
+# A sum saves **nothing**: its gradient is passed on unchanged. A product saves **both** factors, because the gradient
+# with respect to one is computed from the other. GELU saves its input. Tanh saves its output, because its derivative
+# is 1 - output².
 #
-# Look at the last two. The input of GELU is a tensor of its own: three are saved. The output of Tanh is also the
-# input of the product: the same storage, counted once. So a block of Linear and Tanh adds **one** tensor.
+# Compare the last two. The input of GELU is a separate tensor, so three are saved. The output of Tanh is also the
+# input of the product: the same storage, counted once. A block of Linear and Tanh therefore adds only **one** tensor.
 
 # %% [markdown]
 # ## Predict: the peak for every k
 #
-# *Gradient checkpointing* puts `k` blocks into one **segment**. Forward keeps the input of each segment, and frees all
-# else. Backward comes to the segments from the last to the first. It runs a segment forward again, from its kept
-# input, uses what that leaves, and frees it.
+# *Gradient checkpointing* groups `k` blocks into one **segment**. The forward pass keeps the input of each segment
+# and frees everything else. The backward pass visits the segments from last to first: it runs each segment forward
+# again from its kept input, uses the activations that this produces, and frees them.
 #
-# `checkpoint(segment, states, use_reentrant=False)` does this. For now, take it as it is.
+# `checkpoint(segment, states, use_reentrant=False)` does this. For now, use it without looking inside.
 
 
 # %% tags=["given"]
@@ -107,19 +108,19 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # %% [markdown]
 # Two sizes describe a block.
 #
-# - *Boundary*: the bytes of its input, which is the output of the block before. All boundaries are equal.
-# - *Interior*: the bytes that backward needs besides its input and its output. Linear and Tanh have none.
+# - *Boundary*: the bytes of its input, the previous block's output. All boundaries are equal.
+# - *Interior*: the bytes that backward needs in addition to input and output. Linear and Tanh have none.
 #
-# **Exercise.** Predict the peak, where a segment has run again.
+# **Exercise.** Predict the peak, which occurs when a segment has run again.
 #
 # *Contract.*
-# - Count parameters, and what checkpoints hold at that moment. Leave out gradients.
-# - Add **two boundaries**: the output of the chain, a variable of `step`, and one buffer of the operation at work. An
-#   output computed **again** is a new tensor.
+# - Count the parameters and what the checkpoints hold at that moment. Leave out gradients.
+# - Add **two boundaries**: the output of the chain, a variable of `step`, and one buffer of the current operation. A
+#   **recomputed** output is a new tensor.
 # - `k` divides `blocks`. Return bytes.
 #
-# The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not answer inside
-# your function.
+# The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not work inside your
+# function.
 
 
 # %% exercise="predict_segment_peak"
@@ -157,7 +158,7 @@ check_segment_peak(predict_segment_peak)
 # </details>
 
 # %% [markdown]
-# **Run.** Your curve and the measured one, for all k. The cell takes about 8 seconds.
+# **Run.** The figure shows your curve and the measured one for all `k`. The cell takes about 8 seconds.
 
 # %%
 from grader import draw_bars, draw_curves, draw_timelines
@@ -176,18 +177,19 @@ draw_curves(sizes, curves, title=title, x_label="k, blocks in one checkpoint", y
 draw_timelines({"k = 64": thin[64], "k = 8": thin[8]}, title=title)
 
 # %% [markdown]
-# **Investigate.** With `k = 64` there is one checkpoint for all. It saves nothing: when it has run again, everything
-# is there again. With `k = 1` all 64 inputs are kept, and that is everything too.
+# **Investigate.** With `k = 64` there is one checkpoint for the whole chain. It saves nothing, because once the
+# segment has run again, all activations are back in memory. With `k = 1` all 64 inputs are kept, and that is
+# everything too.
 #
-# Between them lies a minimum, at `k = 8`. Kept are `n / k` inputs, and one segment of `k` blocks is there in full. The
-# sum `n / k + k` is smallest where both parts are equal: `k = √n`. The peak is then about `2 √n` boundaries instead of
-# `n`. This is the **square-root law**.
+# The minimum is between the two, at `k = 8`: `n / k` inputs are kept, and one segment of `k` blocks is fully in
+# memory. The sum `n / k + k` is smallest where both parts are equal, at `k = √n`. The peak is then about `2 √n`
+# boundaries instead of `n`. This is the **square-root law**.
 #
-# In the second panel, `k = 8`, each of the 8 teeth is one segment that runs again: the first one is the last segment.
+# In the second panel, `k = 8`, each of the 8 teeth is one segment that runs again, starting with the last segment.
 
 # %% [markdown]
 # **Modify.** The next cell has 16 blocks and `k = 8`. Before you run it: does `k = 4` lower the peak, raise it, or
-# leave it? Then change `k`.
+# leave it unchanged? Then change `k`.
 
 # %%
 k = 8
@@ -195,12 +197,13 @@ print(measure_peak_memory(**make_step(make_thin_blocks(16, 64), 4096, k)))
 
 # %% [markdown]
 # <details><summary>Answer</summary>
-# It lowers it by 2 MiB: 4 + 4 is less than 2 + 8. And √16 is 4.
+# It lowers the peak by 2 MiB: 4 + 4 is less than 2 + 8, and √16 is 4.
 # </details>
 #
-# **Wide blocks.** Now the chain of lessons 01 and 02: 16 blocks of Linear(256, 1024), GELU, Linear(1024, 256), with
-# 512 rows and AdamW. A boundary is 0.5 MiB. GELU saves its input, and the second Linear saves its own: an interior of
-# 4 MiB. √16 is 4. Is `k = 4` the best? This is a forecast with the operators of the CPU, equal to the measurement.
+# **Wide blocks.** Now take the chain of lessons 01 and 02: 16 blocks of Linear(256, 1024), GELU, Linear(1024, 256),
+# with 512 rows and AdamW. A boundary is 0.5 MiB. GELU saves its input, and the second Linear saves its own, so the
+# interior is 4 MiB. √16 is 4. Is `k = 4` the best choice? The next cell forecasts the peaks with the CPU's operators,
+# which gives the measured values.
 
 # %%
 from grader import forecast_peak_memory
@@ -221,26 +224,27 @@ wide = {f"k = {k}": forecast_peak_memory(lambda k=k: make_wide_update(k), operat
 draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 
 # %% [markdown]
-# `k = 1` wins. What counts is no longer how many inputs are kept, but how large one segment is: 4.5 MiB for each block
-# in it. With boundary `b` and interior `i` the sum is `n / k · b + k · (b + i)`, smallest at `k = √(n · b / (b + i))`.
+# `k = 1` is best. What counts is no longer how many inputs are kept, but how large a segment is: 4.5 MiB for each
+# block in it. With boundary `b` and interior `i`, the sum is `n / k · b + k · (b + i)`, which is smallest at `k = √(n
+# · b / (b + i))`.
 #
 # | | n | b | i | best k |
 # |---|---|---|---|---|
 # | thin | 64 | 1 MiB | 0 | 8 |
 # | wide | 16 | 0.5 MiB | 4 MiB | 1.3 |
 #
-# Layers of a transformer are wide. So libraries checkpoint every layer by itself.
+# The layers of a transformer are wide, so libraries checkpoint each layer separately.
 #
-# And for small `k` the peak has **moved**: with `k = 1` its bar holds nearly all gradients. It is in the last
-# segment of backward, no longer where backward begins. With `k = 16` it holds hardly any.
+# For small `k` the peak has also **moved**: with `k = 1` its bar contains nearly all gradients, because it occurs in
+# the last segment of the backward pass rather than at its beginning. With `k = 16` it contains hardly any.
 
 # %% [markdown]
 # **Names.** *Gradient checkpointing*; in PyTorch's documentation *activation checkpointing*; elsewhere
 # *recomputation* or *rematerialisation*. It has nothing to do with a checkpoint that is saved to disk.
 #
-# **Why not keep even less?** Keep the input of the chain alone. For each block, run from the start up to it. Memory no
-# longer grows with `n`, and compute grows with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080 forward passes of
-# a block. Segments need 128 for any `k`: each block twice.
+# **Why not keep even less?** You could keep only the input of the chain and run from it up to each block. Memory
+# would no longer grow with `n`, but compute would grow with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080
+# forward passes of a block. Segments need 128 for any `k`, because each block runs twice.
 #
 # <details><summary>Explain in one sentence: why does one checkpoint around the whole model save nothing?</summary>
 # When it runs again in backward, all activations of the model are in memory at once, as without it.
@@ -249,9 +253,9 @@ draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 # %% [markdown]
 # ## Complete: a checkpoint of your own
 #
-# With `torch.autograd.Function` you write both directions of an operation yourself. A worked example first. `forward`
-# computes, and saves for `backward`. `backward` gets the gradient of the output, and returns one for each argument of
-# `apply`.
+# With `torch.autograd.Function` you write both directions of an operation yourself. Here is a worked example first.
+# `forward` computes the output and saves what `backward` needs. `backward` receives the gradient of the output and
+# returns one gradient for each argument of `apply`.
 
 
 # %%
@@ -278,21 +282,21 @@ Square.apply(x).sum().backward()
 print("gradient of the sum of squares:", x.grad.tolist())
 
 # %% [markdown]
-# No graph is made in either direction. So what a block computes in `forward` is freed at once: that is what a
-# checkpoint wants. And in `backward` you have to ask for a graph: `with torch.enable_grad():`.
+# Neither direction builds a graph. What a block computes in `forward` is therefore freed at once, as a checkpoint
+# requires. In `backward` you have to ask for a graph: `with torch.enable_grad():`.
 #
-# What else a `Function` can do:
+# Other properties of a `Function`:
 #
-# - Plain attributes of `ctx` hold what is no tensor: `ctx.block = block`.
+# - Plain attributes of `ctx` hold anything that is not a tensor: `ctx.block = block`.
 # - `backward` returns None for an argument that has no gradient.
-# - Autograd sees the tensors that `apply` is **given**. It does not see those inside a module. If no given tensor
-#   needs a gradient, the output needs none.
+# - Autograd sees only the tensors that are **passed** to `apply`, not those inside a module. If none of the tensors
+#   passed needs a gradient, neither does the output.
 # - `torch.autograd.grad(outputs, tensors, output_gradient)` returns the gradients of `tensors`, as a tuple.
 
 # %% [markdown]
-# **Dropout** draws a new mask in each run. The second run has to draw the mask of the first, or the gradient belongs
-# to another network. The next cell gives you two functions for that: read the state of the random number
-# generators, and run from a state.
+# **Dropout** draws a new mask in each run. The second run must draw the same mask as the first, or the gradient
+# belongs to a different network. The next cell gives you two functions for that: one reads the state of the random
+# number generators, and the other runs a function from a given state.
 
 # %% tags=["given"]
 from contextlib import contextmanager
@@ -321,18 +325,18 @@ def trainable(block) -> list:
 
 
 # %% [markdown]
-# **Exercise.** Complete `backward`, and the call of `apply`.
+# **Exercise.** Complete `backward` and the call of `apply`.
 #
 # *Contract.*
-# - Return what `block(inputs)` returns. After `backward()`, trainable parameters and input have the gradients of the
-#   plain block.
-# - The block runs twice: once in forward, once in backward. It may contain dropout, and be called several times.
-#   Random numbers outside stay as they would have been.
-# - `inputs` is one tensor. It may need no gradient, or be tokens: integers.
+# - Return what `block(inputs)` returns. After `backward()`, the trainable parameters and the input must have the
+#   gradients of the plain block.
+# - Run the block twice: once in forward, once in backward. It may contain dropout and be called several times. Random
+#   numbers drawn outside the block must not change.
+# - `inputs` is one tensor. It may need no gradient, or hold integer tokens.
 # - The block uses all its parameters; some may be frozen.
 #
-# *Budget.* A peak of at most 50 % of the plain blocks'. Write it by hand: calling `torch.utils.checkpoint` raises an
-# error.
+# *Budget.* The peak may be at most 50 % of that of the plain blocks. Write it by hand: calling
+# `torch.utils.checkpoint` raises an error.
 
 
 # %% exercise="checkpoint_by_hand"
@@ -404,27 +408,27 @@ check_checkpoint_peak(checkpoint_by_hand)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why do the parameters have to be handed to apply?</summary>
-# Autograd knows only the tensors that `apply` is given: without them an input without gradient ends all training, and
-# no gradient that `backward` returns can reach a parameter.
+# Autograd knows only the tensors that are passed to `apply`: without the parameters, an input that needs no gradient
+# gives an output that needs none, and no gradient that `backward` returns can reach a parameter.
 # </details>
 
 # %% [markdown]
 # ## How torch does it
 #
-# There are two checkpoints in `torch.utils.checkpoint`.
+# `torch.utils.checkpoint` has two implementations.
 #
 # | | `use_reentrant=True` | `use_reentrant=False` |
 # |---|---|---|
 # | made of | a `Function` that calls backward within backward | hooks for saved tensors |
 # | input that needs no gradient | parameters get **no gradient** | works |
-# | the second run ends | with the segment | when all saved tensors are there |
+# | the second run ends | with the segment | when all saved tensors have been recomputed |
 #
-# Use the second one. Both keep the random state, and the state of autocast. A segment must not change its input **in
-# place**: it is needed again.
+# Use the second one. Both preserve the random state and the state of autocast. A segment must not change its input
+# **in place**, because that input is needed again.
 
 # %% [markdown]
-# The second one needs no list of parameters. It replaces what autograd saves by a number. When backward asks for the
-# first number, it runs the segment again. In short:
+# The second implementation needs no list of parameters. It replaces each tensor that autograd saves by a number. When
+# backward asks for the first of these numbers, it runs the segment again. In short:
 
 
 # %%
@@ -457,13 +461,13 @@ for run in (block, lambda states: checkpoint_by_hooks(block, states)):
 
 
 # %% [markdown]
-# This one forgets the random state, and it holds on to what it has collected. Its second run has to save as many
-# tensors as the first: so its input needs a gradient where the first one did. The idea is all there: *pack* and
-# *unpack*.
+# This version does not restore the random state, and it keeps everything that it has collected. Its second run must
+# save as many tensors as the first, so its input needs a gradient if that of the first run did. The whole idea is
+# there: *pack* and *unpack*.
 #
-# **What is paid.** Each block runs twice. Does that double the work of forward? The next cell counts forward passes,
-# and floating-point operations (FLOPs) by `torch.utils.flop_counter`: for each matrix product, 2 for each
-# multiplication and addition.
+# **The cost in compute.** Each block runs twice. Does that double the work of the forward pass? The next cell counts
+# forward passes, and floating-point operations (FLOPs) with `torch.utils.flop_counter`: for each matrix product, 2
+# for each multiplication and addition.
 
 # %% tags=["given"]
 blocks = make_wide_blocks(8, 256, 1024).to(device)
@@ -501,12 +505,13 @@ for k in (1, 8):
     count_work(f"checkpoint, k = {k}", lambda k=k: run_segments(blocks, inputs, k))
 
 # %% [markdown]
-# The plain step has a forward, and a backward of about twice its work: three parts. A second forward is one part more:
-# 33 %. For `k = 1` torch pays half of that. No backward needs the **output** of a segment, so torch leaves out the
-# last layer of the second run. Here that is half of a block. Your `Function` runs each block to its end.
+# The plain step consists of a forward pass and a backward pass of about twice its work: three parts. A second forward
+# pass adds one part: 33 %. For `k = 1` torch pays only half of that: no backward needs the **output** of a segment,
+# so torch leaves out the last layer of the second run, which is half of a block here. Your `Function` runs each block
+# to its end.
 #
-# **A middle way.** A *selective policy* says for each operator whether its result is saved. Matrix products are
-# expensive to run again, and GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are
+# **A middle way.** A *selective policy* decides for each operator whether its result is saved. Matrix products are
+# expensive to run again, whereas GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are
 # saved?
 
 # %%
@@ -533,15 +538,16 @@ for name, run in {"plain": blocks, "products saved": run_selective}.items():
     print(f"{name:<15} peak {format_bytes(peak.peak_bytes)}")
 
 # %% [markdown]
-# No product runs twice. The result of each first Linear is kept, 2 MiB, and that of GELU is not: half of the interior,
-# 16 MiB for 8 blocks. The peak falls by less: of the block at work, the result of GELU is there again.
+# No product runs twice. The result of each first Linear, 2 MiB, is kept, and that of GELU is not; this saves half of
+# the interior, 16 MiB for 8 blocks. The peak falls by less, because GELU's result is in memory again for the block
+# being processed.
 
 # %% [markdown]
 # ## Hugging Face: one call, and a trap
 #
-# Models of transformers checkpoint each layer after one call: `model.gradient_checkpointing_enable()`. The newest
-# versions name it `activation_checkpointing_enable()`, and warn about the old name. The next cell takes whichever
-# there is.
+# Models of transformers checkpoint each layer after a single call: `model.gradient_checkpointing_enable()`. The
+# newest versions name it `activation_checkpointing_enable()` and warn about the old name. The next cell uses
+# whichever exists.
 #
 # `from_pretrained` returns a model in **eval mode**. Before you run the cell: what does checkpointing save there?
 
@@ -573,17 +579,17 @@ enable_checkpointing(bert)
 show_saved("after ")
 
 # %% [markdown]
-# In eval mode the call does **nothing**, and says nothing. The layers look at `self.training`. The Trainer calls
-# `train()` itself. A loop of your own, or one with Accelerate, has to.
+# In eval mode the call has **no effect**, and no warning says so: the layers check `self.training`. The Trainer calls
+# `train()` itself. In a loop of your own, or one with Accelerate, you have to call it.
 #
-# The newest versions take `every_n_layers=2`, too. That is no segment of two layers: every second layer is
-# checkpointed by itself, and the others keep everything.
+# The newest versions also accept `every_n_layers=2`. This does not make segments of two layers: every second layer is
+# checkpointed separately, and the others keep everything.
 
 # %% [markdown]
 # ## Three forms of one run
 #
-# The same run four times: without checkpoints, in a raw loop, with Accelerate, with the Trainer. The model has six
-# layers and comes as `from_pretrained` returns it: in eval mode.
+# The next cells do the same run four times: without checkpoints, in a raw loop, with Accelerate, and with the
+# Trainer. The model has six layers and is in eval mode, as `from_pretrained` returns it.
 #
 # | raw | Accelerate | Trainer |
 # |---|---|---|
@@ -640,8 +646,8 @@ def train_plain(network, dataset, rows: int, learning_rate: float) -> None:
 
 # %% [markdown]
 # Before you run the cell: the model is small next to its activations. By how much does the peak fall, and by how much
-# does an update get slower? *From raw* says how far the weights end from those of the raw loop, relative to the way
-# that these have moved. The peak is that of a whole run of four updates.
+# does an update get slower? *From raw* is the distance between the final weights and those of the raw loop, relative
+# to how far the raw loop's weights have moved. The peak is that of a whole run of four updates.
 
 
 # %%
@@ -654,16 +660,17 @@ def show_forms(**forms):
 show_forms()
 
 # %% [markdown]
-# **Exercise.** The loop with Accelerate, with every layer checkpointed.
+# **Exercise.** Write the loop with Accelerate, with every layer checkpointed.
 #
 # *Contract.*
 # - The model is in eval mode when you receive it.
-# - Every row once, in order, `rows` at a time. The last rows may be fewer: they make an update of their own.
-# - Plain SGD at `learning_rate`. Model and optimizer are prepared, and `accelerator.backward` is called.
-# - Each layer runs twice for each forward of the model. Return nothing.
+# - Use every row once, in order, `rows` at a time. If fewer rows are left at the end, they make an update of their
+#   own.
+# - Use plain SGD at `learning_rate`. Prepare the model and the optimizer, and call `accelerator.backward`.
+# - Each layer runs twice for each forward pass of the model. Return nothing.
 #
-# The check compares the gradient before every update, and counts the runs of each layer. It measures a run of a
-# model with six layers: a peak of at most 40 % of the plain run.
+# The check compares the gradient before every update and counts the runs of each layer. It also measures a run of a
+# model with six layers: its peak may be at most 40 % of the plain run's.
 
 
 # %% exercise="checkpoint_with_accelerate"
@@ -702,7 +709,7 @@ check_checkpointing_accelerate(checkpoint_with_accelerate)
 # </details>
 
 # %% [markdown]
-# **Exercise.** The same run with the Trainer.
+# **Exercise.** Do the same run with the Trainer.
 #
 # *Contract.* As above, through `Trainer.train`. `same_run` and `trainer_argument` are given.
 
@@ -738,7 +745,7 @@ check_checkpointing_trainer(checkpoint_with_trainer)
 # %% [markdown]
 # ## The price
 #
-# Memory is paid with time. Before you run the cell: by which factor is a step slower with `k = 1`?
+# Checkpointing pays for memory with time. Before you run the cell: by what factor is a step slower with `k = 1`?
 
 # %%
 from grader import measure_step_time
@@ -748,10 +755,11 @@ checkpointed_step = make_step(blocks, 512, 1)["step"]
 print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
 
 # %% [markdown]
-# The FLOPs above are 17 % more. The step is slower than that: GELU and its buffers run twice too, and they cost time
-# with hardly any FLOPs.
+# The FLOPs above increase by 17 %. The step slows down by more, because GELU and its buffers also run twice, and they
+# cost time with hardly any FLOPs.
 #
-# Next to your device, a published run on a V100 with BERT-large, batch 1 and 4 accumulation steps:
+# For comparison with your device, here is a published run on a V100 with BERT-large, batch 1 and 4 accumulation
+# steps:
 #
 # | | samples per second | memory occupied |
 # |---|---|---|
@@ -767,14 +775,14 @@ print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_coun
 # 05).
 
 # %% [markdown]
-# **Two relatives.** *Offload*: `torch.autograd.graph.save_on_cpu` moves what is saved to the CPU, and computes nothing
-# again. And `torch.compile` takes a memory budget, `torch._functorch.config.activation_memory_budget`, and chooses
-# itself what to compute again.
+# **Two related techniques.** *Offload*: `torch.autograd.graph.save_on_cpu` moves saved tensors to the CPU and
+# recomputes nothing. And given a memory budget, `torch._functorch.config.activation_memory_budget`, `torch.compile`
+# chooses by itself what to recompute.
 
 # %% [markdown]
-# **At real scale.** BERT-large again, with two micro-batches of one row as in lesson 02, and every layer checkpointed.
-# The published figure is less the 1,343 MiB of the CUDA context. CUDA's operators are emulated: no device has
-# confirmed the forecast yet. The cell takes 3 to 15 seconds.
+# **At real scale.** Here is BERT-large again, with two micro-batches of one row as in lesson 02, and every layer
+# checkpointed. The 1,343 MiB of the CUDA context are subtracted from the published figure. CUDA's operators are
+# emulated: no device has confirmed the forecast yet. The cell takes 3 to 15 seconds.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe
@@ -787,19 +795,19 @@ print(f"gap {published_mib - forecast_mib:,.0f} MiB; not forecast: allocator res
 print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:,.0f} MiB")
 
 # %% [markdown]
-# Lesson 02 forecast 6,798 MiB without checkpointing, and a gap of 540 MiB. Here the gap is small: few activations come
-# and go, so the allocator has little to hold in reserve. Nearly all that is left are parameters, gradients and state:
-# they do not shrink by one byte.
+# Without checkpointing, lesson 02 forecast 6,798 MiB, with a gap of 540 MiB. Here the gap is small: few activations
+# are allocated and freed, so the allocator has little to hold in reserve. Nearly all of what remains is parameters,
+# gradients and optimizer state, which checkpointing does not shrink by one byte.
 
 # %% [markdown] tags=["further"]
 # ## Further: meet a budget on a model that you have not seen
 #
-# So far all blocks were alike. Here some are large and some are small, and you are given a budget in bytes. You
-# choose which blocks to checkpoint, **each by itself**.
+# So far all blocks were alike. Here some are large and some are small, and you have a budget in bytes. You choose
+# which blocks to checkpoint, **each one separately**.
 #
-# Backward goes from the last block to the first. When it comes to a block, all that it needs of this block is there,
-# recomputed or kept. Of the blocks before it, their inputs are there, and what was **kept**. The blocks after it are
-# gone.
+# Backward goes from the last block to the first. When it comes to a block, all that it needs of this block is in
+# memory, recomputed or kept. Of the earlier blocks, it holds their inputs and whatever was **kept**. The later blocks
+# have been freed.
 #
 # | backward is at block | held |
 # |---|---|
@@ -807,15 +815,16 @@ print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:
 # | 1 | inputs of 0, 1; kept interior of 0; interior of 1 |
 
 # %% [markdown]
-# The peak is the largest of these rows. So ask two questions of a block before you checkpoint it. Which rows does that
-# make smaller? And which one not?
+# The peak is the largest of these rows. Before you checkpoint a block, ask two questions: which rows does that make
+# smaller, and which row does it leave unchanged?
 #
-# `measure_saved_tensors(lambda: block(states)).total_bytes` says what backward needs of a block: its input and its
-# interior. While backward is **inside** a block, a gradient comes on top, half as large as its interior: count the
-# interior of the block at work 1.5 times, and inputs once.
+# `measure_saved_tensors(lambda: block(states)).total_bytes` measures what backward needs of a block: its input and
+# its interior. While backward is **inside** a block, it also holds a gradient half as large as the block's interior,
+# so count the interior of the current block 1.5 times, and inputs once.
 #
-# Each row also has the parameters, their gradients, and the output of the chain. Gradients of early blocks come late,
-# so all of them are an upper limit. The budgets leave some room, but not for half a large block.
+# Each row also has the parameters, their gradients, and the output of the chain. Gradients of early blocks appear
+# late, so counting all of them gives an upper limit. The budgets leave some room, but not enough for half a large
+# block.
 
 # %% tags=["given"]
 from itertools import combinations
@@ -841,9 +850,10 @@ for index, block in enumerate(unequal):
 # *Contract.*
 # - Return a **function** of a tensor such as `inputs`, with any number of rows, that returns what `blocks` would, with
 #   the gradients of the plain blocks, with dropout too.
-# - Forward and backward hold at most `budget_bytes`: parameters, gradients and input included. The budget can be met.
-# - **As few blocks as possible** run twice; none, if all fits.
-# - You may run the blocks before; leave them in train mode. The outputs of all blocks have the same size.
+# - Forward and backward may hold at most `budget_bytes`, including parameters, gradients and input. The budget can be
+#   met.
+# - **As few blocks as possible** run twice; none if everything fits.
+# - You may run the blocks beforehand; leave them in train mode. The outputs of all blocks have the same size.
 #
 # The check measures four models.
 
@@ -906,14 +916,15 @@ check_budget_peak(fit_into_budget)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is it of no use to checkpoint the last block?</summary>
-# Backward begins with it, so its second run would follow its first at once, and all of it is in memory either way.
+# Backward begins with it, so its second run would immediately follow the first, and all of its activations are in
+# memory either way.
 # </details>
 
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This checkpoint was published in an essay on training; the lines that do not run are mended here. It has three more
-# faults. A model that is trained through it learns **nothing**.
+# This checkpoint was published in an essay on training; the lines that did not run have been fixed here. It has three
+# more faults. A model that is trained through it learns **nothing**.
 #
 # ```python
 # class CheckpointFunction(autograd.Function):
@@ -932,21 +943,21 @@ check_budget_peak(fit_into_budget)
 #         return None, *torch.autograd.grad(result, args, grad_output)
 # ```
 #
-# Nobody noticed: the example printed the gradient of the input. What would a test have looked at?
+# Nobody noticed, because the example printed the gradient of the input. What should a test have looked at?
 
 # %% [markdown]
-# **Exercise.** Write that test: for any checkpoint, say which faults it has.
+# **Exercise.** Write that test: for any checkpoint, report which faults it has.
 #
 # *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set or list of names,
-# empty for a sound checkpoint:
+# empty for a correct checkpoint:
 #
 # - `"parameter_gradients"`: after backward, parameters have no gradient;
 # - `"random_state"`: with dropout, gradients differ from those of the plain block, from the same seed;
 # - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
-# - `"no_recompute"`: the block runs once only.
+# - `"no_recompute"`: the block runs only once.
 #
-# A checkpoint may have several. One fault must not hide another, or look like it. To count runs, take a hook
-# **before** the block: torch ends the second run early, and a hook after it never runs. It is judged on nine
+# A checkpoint may have several faults. One must not hide another or be mistaken for it. To count runs, use a hook
+# **before** the block: torch ends the second run early, so a hook after it never runs. The check uses nine
 # checkpoints.
 
 # %% tags=["given"]
@@ -999,7 +1010,7 @@ check_found_faults(find_faults)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>What is in memory when a segment has run again in backward?</summary>
-# The inputs of this segment and of those before it, and everything that backward needs of this one segment.
+# The inputs of this segment and of the earlier ones, and everything that backward needs of this one segment.
 # </details>
 # <details><summary>When is k = 1 better than the square root?</summary>
 # When the interior of a block is large next to its boundary, as in transformers.
@@ -1008,7 +1019,7 @@ check_found_faults(find_faults)
 # The model is in eval mode, or one checkpoint contains everything.
 # </details>
 #
-# **Takeaway: keep what is small between blocks, and compute again what is large inside them.**
+# **Takeaway: keep what is small between blocks, and recompute what is large inside them.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 04, number formats.
 

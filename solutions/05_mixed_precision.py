@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 5. Mixed precision
 #
-# You train in 16 bit without losing small gradients or large ones, and you measure when that saves memory.
+# You train in 16 bits without losing small gradients or overflowing on large ones, and you measure when that saves
+# memory.
 #
 # 65 min, and 45 min for Further (estimated) · CPU is enough · after lessons 02 to 04
 
@@ -32,18 +33,18 @@ print(f"measured on: {device_name()}, torch {torch.__version__}; autocast in {le
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 04: what are fp16's largest number and its smallest above zero?</summary>
-# 65,504 and 2**-24, about 6e-8. Numbers that round to more are inf, numbers below half of the smallest are 0.
+# 65,504 and 2**-24, about 6e-8. Numbers that round to more become inf; those at or below half of the smallest become 0.
 # </details>
 # <details><summary>Lesson 02: what is the loss of a micro-batch divided by?</summary>
-# By the number of micro-batches in its own group.
+# The number of micro-batches in its own group.
 # </details>
 
 # %% [markdown]
-# **The problem.** The model is a chain of 10 blocks. Most of its gradients are smaller than 2**-24. In float32 that is
-# a number like any other. In fp16 it is zero.
+# **The problem.** The model is a chain of 10 blocks. Most of its gradients are smaller than 2**-24. float32
+# represents such numbers like any other; in fp16 they become zero.
 #
-# So how many gradients are left when you train in fp16? The next cell counts the zeros. Then it multiplies the loss
-# by a **scale** before `backward()`, and counts again: every gradient is multiplied by the same number.
+# How many gradients are left when you train in fp16? The next cell counts the zeros. Then it multiplies the loss by a
+# **scale** before `backward()`, which multiplies every gradient by the same number, and counts again.
 
 # %% tags=["given"]
 torch.manual_seed(0)
@@ -68,7 +69,7 @@ for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (
         print(f"{dtype!s:<15} scale 2**{exponent:<2}  zeros {zeros:5.1%}   inf or NaN {infinite:5.1%}")
 
 # %% [markdown]
-# More than half of the gradient is zero. There is no error: a number that is too small just becomes 0.
+# More than half of the gradient is zero. No error is raised: a number that is too small becomes 0.
 #
 # A scale of `2**16` brings nearly all of it back. A scale of `2**26` is too much: numbers above 65,504 become inf, and
 # what is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays
@@ -100,16 +101,16 @@ draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label
 # Which scale is right? It changes during training, so a **dynamic loss scaler** searches all the time. It tries as
 # large a scale as it can, by three rules:
 #
-# 1. A gradient is inf or NaN: **skip** this update, and halve the scale (*back-off*).
-# 2. `growth_interval` good updates **in a row**: double the scale (*growth*).
-# 3. After either, the count of good updates begins again at 0.
+# 1. If a gradient is inf or NaN, **skip** this update and halve the scale (*back-off*).
+# 2. After `growth_interval` good updates **in a row**, double the scale (*growth*).
+# 3. After either, the count of good updates starts again at 0.
 #
-# PyTorch begins at 65,536, and grows after 2,000.
+# PyTorch starts at 65,536 and doubles after 2,000 good updates.
 
 # %% [markdown]
 # **Exercise.** Predict the scale after a history.
 #
-# *Contract*
+# *Contract.*
 # - `found_inf` has one truth value for each update, in order: whether a gradient was inf or NaN.
 # - Return the scale that the **next** update will use.
 #
@@ -155,9 +156,9 @@ check_predicted_scale(predict_scale)
 # </details>
 
 # %% [markdown]
-# **Run.** Now PyTorch's own scaler, `torch.amp.GradScaler`, through the same history. A scaler is made **for a
-# device**. `scale` multiplies. `step` divides the gradients, looks for inf, and steps or skips. `update` adjusts the
-# scale.
+# **Run.** The next cell puts PyTorch's own scaler, `torch.amp.GradScaler`, through the same history. A scaler is
+# created **for a device**. `scale` multiplies the loss; `step` divides the gradients, looks for inf, and steps or
+# skips; `update` adjusts the scale.
 
 # %%
 weight = torch.nn.Parameter(torch.ones(3, device=device))
@@ -178,8 +179,8 @@ for update, is_inf in enumerate(history):
 # **Investigate.** After the inf at 2 the scale is 32,768, and the count is 0. Updates 3, 4, 5 and 6 are good, so it
 # doubles after 6. A count that went on through the inf would double it after 4.
 #
-# In words: *the scale climbs until it overflows, then goes one step down.* An overflow now and then is normal, and
-# costs one update.
+# In words: *the scale climbs until it overflows, then goes one step down.* An occasional overflow is normal and costs
+# one update.
 #
 # **Names.** *Loss scaling*, static or *dynamic*; `GradScaler`, *AMP* for autocast with a scaler. A gradient that
 # becomes 0 *underflows*, one that becomes inf *overflows*.
@@ -196,8 +197,8 @@ for update, is_inf in enumerate(history):
 # %% [markdown]
 # ## Complete: a dynamic loss scaler
 #
-# A worked example first: a **static** scale, by hand. Two things more than in a plain update: multiply the loss, and
-# divide the gradients before the step. The division is exact, since the scale is a power of two.
+# Here is a worked example first: a **static** scale, by hand. It adds two things to a plain update: multiply the
+# loss, and divide the gradients before the step. The division is exact, because the scale is a power of two.
 
 # %% tags=["given"]
 from types import SimpleNamespace
@@ -225,11 +226,10 @@ print(f"same weights as without a scale: {same}")
 # **Exercise.** Complete the dynamic scaler. It is called after `backward()`, when `.grad` holds the **scaled**
 # gradients.
 #
-# *Contract*
+# *Contract.*
 # - `scaler` has three attributes: `scale`, `growth_interval`, and `good_updates`, the count.
-# - All gradients finite: divide them by the scale and step once. Otherwise do not step: a NaN that reaches a weight
-#   stays there.
-# - Then adjust `scaler` by the three rules. The last lines already double the scale.
+# - If all gradients are finite, divide them by the scale and step once. Otherwise do not step: a NaN that reaches a
+#   weight stays there.
 #
 # The check compares gradients at each step, and scale and weights after every update, with `torch.amp.GradScaler`
 # over whole histories. You may not call it. The optimizer has momentum.
@@ -298,9 +298,9 @@ check_scaled_updates(scaled_update)
 # %% [markdown]
 # ## What autocast does
 #
-# `torch.autocast` changes no weight. Inside its region, each operator looks at a list. Matrix products cast their
-# inputs to 16 bit. Operators that need range or precision cast theirs to float32. All others take what comes. The
-# next cell shows the format of the result.
+# `torch.autocast` changes no weight. Inside its region, each operator is looked up in a list: matrix products cast
+# their inputs to 16 bits, operators that need range or precision cast theirs to float32, and all others take their
+# inputs as they are. The next cell shows the format of each result.
 
 # %%
 x = torch.randn(8, 8, device=device)  # float32
@@ -327,15 +327,16 @@ print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}
 #
 # Two rules for the region:
 #
-# - It holds the **forward and the loss**. Backward stays outside: each of its operators runs in the format of its
-#   forward.
-# - The weights stay float32. Their 16-bit copies are made once per region, so that a weight used twice is cast once.
+# - It contains the **forward pass and the loss**. Backward stays outside: each of its operators runs in the format of
+#   its forward operator.
+# - The weights stay float32. Their 16-bit copies are made once per region, so a weight that is used twice is cast
+#   once.
 
 # %% [markdown]
 # ## Write: unscale, clip, skip
 #
-# Clipping limits the norm of the gradient. But of which gradient? The next cell has a true gradient of norm 3, a
-# scale of 65,536, and a largest norm of 1.
+# Clipping limits the norm of the gradient, but of which gradient? The next cell has a true gradient of norm 3, a
+# scale of 65,536, and a maximum norm of 1.
 
 # %% tags=["given"]
 from grader import check_clipped_updates
@@ -354,17 +355,17 @@ for order in ("clip, then unscale", "unscale, then clip"):
     print(f"{order}: norm {norm:>9,.0f}, the weights move by {(1 - weight.detach()).norm():.2g}")
 
 # %% [markdown]
-# The first order clips the scaled gradient of norm 196,608 to 1, and then divides it by 65,536. The step is 65,536
-# times too small. Nothing warns: it looks like a model that does not learn.
+# The first order clips the scaled gradient from a norm of 196,608 to 1, and then divides it by 65,536, so the step is
+# 65,536 times too small. No warning appears: the model seems not to learn.
 #
-# So the order is: `unscale_`, clip, `step`, `update`. `unscale_` divides the gradients and remembers whether one was
-# inf. `step` then does not divide again. Each of the four comes **once for each update**, whatever the number of
-# backwards before it.
+# The right order is therefore `unscale_`, clip, `step`, `update`. `unscale_` divides the gradients and records
+# whether one was inf, so `step` does not divide again. Call each of the four **once per update**, no matter how many
+# backward passes came before.
 
 # %% [markdown]
 # **Exercise.** Write one update in fp16 from a **group of micro-batches**, as in lesson 02.
 #
-# *Contract*
+# *Contract.*
 # - Call `model(inputs)` under autocast in `torch.float16`, for the device of the inputs; the loss may be inside.
 # - Run one micro-batch forward and backward at a time, through the given `scaler`. Gradients may be left from before.
 # - Step on the gradient of the group's mean loss, unscaled, then clipped to `max_norm`. `scaler.step` skips a step
@@ -422,12 +423,12 @@ check_clipped_updates(train_group)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: sort the calls by how often they come: once for each micro-batch, or once for each group.<br>
-# Then: what ends the autocast region, and which of the scaler's calls stands inside the loop?
+# Then: what ends the autocast region, and which of the scaler's calls is inside the loop?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does unscale_ come once for a whole group?</summary>
-# backward() adds scaled gradients, and the sum of all of them carries the scale once.
+# backward() adds up scaled gradients, so their sum carries the scale exactly once.
 # </details>
 #
 # **Modify.** In the cell with `show_norms`, change the first scale to `2.0**40`. Before you run it: what is printed
@@ -441,12 +442,12 @@ check_clipped_updates(train_group)
 # %% [markdown]
 # ## When it saves memory, and when not
 #
-# Autocast halves the **activations** that are stored in 16 bit. Gradients, optimizer state and weights stay float32.
-# It also adds the 16-bit copies of the weights. The region forgets them at its end, but backward needs them, so they
-# are held until it is done.
+# Autocast halves the **activations** that are stored in 16 bits. Gradients, optimizer state and weights stay float32.
+# It also adds 16-bit copies of the weights. The region drops them at its end, but the backward pass needs them, so
+# they are held until it is done.
 #
-# Before you run the next cell: for a batch of 32 rows, does the peak rise, fall or stay? A forecast with the CPU's
-# operators is the measurement, to the byte (lesson 01), and takes no time for 4,096 rows.
+# Before you run the next cell: for a batch of 32 rows, does the peak rise, fall or stay the same? A forecast with the
+# CPU's operators equals the measurement to the byte (lesson 01), and takes no time for 4,096 rows.
 
 # %%
 from grader import MIB, draw_bars, forecast_peak_memory, measure_peak_memory
@@ -497,7 +498,7 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # </details>
 
 # %% [markdown]
-# **Bytes for each parameter.** Guides give 18 bytes for mixed precision. That is one kind of it:
+# **Bytes per parameter.** Guides give 18 bytes for mixed precision. That holds for only one kind:
 #
 # | | `torch.autocast` | 16-bit model with master weights |
 # |---|---|---|
@@ -507,9 +508,9 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # | 16-bit copies | 2, from forward to backward | – |
 # | together | 16, and 2 for a while | 16 or 18 |
 #
-# *Master weights* are float32 weights that a 16-bit model is updated through (NVIDIA's Apex O2, DeepSpeed). An update
-# of 1e-4 of a weight is below bf16's precision: added to a bf16 weight, it is lost. With autocast, the weights **are**
-# float32.
+# *Master weights* are the float32 weights through which a 16-bit model is updated (NVIDIA's Apex O2, DeepSpeed). An
+# update of 1e-4 of a weight is below bf16's precision, so adding it to a bf16 weight has no effect. With autocast,
+# the weights **are** float32.
 
 # %% [markdown]
 # ## Three forms, one run
@@ -554,7 +555,7 @@ def train_raw(model, dataset, rows: int, learning_rate: float, dtype: torch.dtyp
 
 
 # %% [markdown]
-# There is a **trap**. Ask for fp16 on a CPU. The next cell prints what you get.
+# There is a **trap**. The next cell asks for fp16 on a CPU and prints what you get.
 
 # %%
 accelerator = new_accelerator(mixed_precision="fp16")
@@ -563,8 +564,8 @@ print(f"asked for {accelerator.mixed_precision} on {accelerator.device}: scaler 
 print(f"autocast in the forward: {accelerator.native_amp}")
 
 # %% [markdown]
-# On a CPU there is no scaler, no autocast and no warning: the run is a float32 run under the name of fp16. The
-# Trainer does the same. On CUDA both are there.
+# On a CPU there is no scaler, no autocast and no warning: the run labelled fp16 is a float32 run. The Trainer does
+# the same. On CUDA, both the scaler and autocast are active.
 #
 # A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers a
 # row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Compute
@@ -573,9 +574,9 @@ print(f"autocast in the forward: {accelerator.native_amp}")
 # %% [markdown]
 # **Exercise.** Train a classifier in **bf16 on every device**, twice: in a loop with Accelerate, and with the Trainer.
 #
-# *Contract*
-# - Every row is seen once, in order, `rows` at a time; the last batch may be smaller. SGD at `learning_rate`.
-# - Accelerate: `new_accelerator` with its precision; model, optimizer and loader prepared.
+# *Contract.*
+# - Use every row once, in order, `rows` at a time; the last batch may be smaller. Use SGD at `learning_rate`.
+# - Accelerate: use `new_accelerator` with its precision, and prepare model, optimizer and loader.
 # - Trainer: `same_run` holds the other arguments.
 # - Return nothing, and keep nothing.
 #
@@ -624,8 +625,8 @@ def autocast_with_trainer(model, dataset, rows: int, learning_rate: float) -> No
 
 
 # %% [markdown]
-# **Look.** One run of two updates, in four ways: the distance of its last weights from the raw bf16 loop's, the peak
-# of its second update, and the time next to it, with the form's own set-up.
+# **Look.** The cell does one run of two updates in four ways. For each it prints the distance of the final weights
+# from those of the raw bf16 loop, the peak of the second update, and the time, which includes the form's own set-up.
 
 # %%
 import io
@@ -693,8 +694,7 @@ for batch in (8, 256):
 # %% [markdown]
 # The last number of the second line is the factor. A CPU gains only with instructions for 16-bit products, and few
 # have them for fp16: there the price reverses. Each step casts each weight once and each gradient back, whatever the
-# number of rows, so their share is largest with few rows. On our CPU both shares are below 5 %: here the guides are
-# right.
+# number of rows, so their share is largest with few rows. On our CPU both shares are below 5 %, as the guides say.
 #
 # A published run on a V100 with BERT-large:
 #
@@ -705,12 +705,13 @@ for batch in (8, 256):
 # | batch 1, accumulate 4, checkpointing | 5.99 | 6,775 MiB |
 # | the same, fp16 | 10.09 | 7,275 MiB |
 #
-# 2.1 and 1.7 times as fast. The memory falls in one case and **rises** in the other.
+# fp16 is 2.1 and 1.7 times as fast. Memory falls in one case and **rises** in the other.
 
 # %% [markdown]
-# **At real scale.** The forecast of two of these rows, with CUDA's operators emulated. Published figures are shown
-# less the 1,343 MiB of CUDA's context. The run is from January 2022, when `zero_grad()` set gradients to 0 and
-# **kept** them: a column adds those that the forecast does not hold at its peak. The cell takes about 7 seconds.
+# **At real scale.** The next cell forecasts two of these rows, with CUDA's operators emulated. The 1,343 MiB of
+# CUDA's context are subtracted from the published figures. The run is from January 2022, when `zero_grad()` set
+# gradients to 0 and **kept** them: a column adds those that the forecast does not hold at its peak. The cell takes
+# about 7 seconds.
 
 # %%
 from grader import BERT_LARGE_ROWS, bert_large_recipe
@@ -755,8 +756,8 @@ print("not forecast: allocator reserve and fragmentation")
 # %% [markdown] tags=["further"]
 # ## Further: true 16-bit training
 #
-# **True 16-bit training** keeps no float32 at all: weights, gradients and state are 16 bit. It halves everything. The
-# next cell takes one AdamW step with a gradient of 0.
+# **True 16-bit training** keeps nothing in float32: weights, gradients and optimizer state are all 16 bits, which
+# halves their memory. The next cell takes one AdamW step with a gradient of 0.
 
 # %%
 for dtype, eps in ((torch.float16, 1e-8), (torch.float16, 1e-4), (torch.bfloat16, 1e-8)):
@@ -767,8 +768,8 @@ for dtype, eps in ((torch.float16, 1e-8), (torch.float16, 1e-4), (torch.bfloat16
     print(f"{dtype!s:<15} eps {eps:.0e}: a weight of 1 with a gradient of 0 becomes {weight_after}")
 
 # %% [markdown]
-# In fp16 an `eps` of 1e-8 is 0, and 0 / (0 + 0) is NaN. A gradient of 0 is enough: an embedding row that the batch
-# does not use. So one sets `eps=1e-4`, or uses bf16. And small updates are lost, as above.
+# In fp16 an `eps` of 1e-8 becomes 0, and 0 / (0 + 0) is NaN. One gradient of 0 is enough, such as that of an
+# embedding row that the batch does not use. The remedy is `eps=1e-4` or bf16. Small updates are also lost, as above.
 #
 # **Switches for float32 products.** On Ampere GPUs and newer, `torch.set_float32_matmul_precision("high")` lets
 # float32 matrix products round their inputs to tf32 (lesson 04). It saves no byte. It is a switch for products that
@@ -873,10 +874,9 @@ print(f"warnings: {len(caught)}")
 # %% [markdown]
 # **Exercise.** Repair it for a model on **any** device.
 #
-# *Contract*
-# - One update for each micro-batch, in fp16, with loss scaling that is at work on the device of the model.
-# - An update whose gradient exceeds fp16 is skipped. Nothing is clipped.
-# - Call `model(inputs)`. Gradients are None when you begin. Return nothing.
+# *Contract.*
+# - Make one update for each micro-batch, in fp16, with loss scaling that is active on the model's device.
+# - Skip an update whose gradient exceeds fp16. Do not clip.
 #
 # The check compares layer by layer, on a deep chain whose first layers have gradients of about 1e-7. It also passes a
 # model on a device that you do not have, and reads for which device you ask.
@@ -949,7 +949,7 @@ for number, log in enumerate(recorded_runs()):
 # %% [markdown]
 # **Exercise.** Diagnose a run from its log.
 #
-# *Contract*
+# *Contract.*
 # - `log` has one entry for each update, in order, with `scale`, `norm`, `bad_pass` (`"forward"`, `"backward"` or empty)
 #   and `bad_module`. `scale` is the one that the update ran with; `norm` is inf or NaN where it was skipped.
 # - Every log has a bad update and a finite norm.
@@ -993,17 +993,17 @@ check_diagnosed_runs(diagnose_run)
 # %% [markdown]
 # ## Further: a job over its budget
 #
-# A language model: 8 blocks, rows of several hundred positions, a batch of 4 rows. One plain update holds about
-# 100 MiB. You have 12 % of that.
+# The model is a language model of 8 blocks, with rows of several hundred positions and a batch of 4 rows. One plain
+# update holds about 100 MiB. You have 12 % of that.
 
 # %% [markdown]
 # **Exercise.** Make one update within the budget.
 #
-# *Contract*
-# - **One** `optimizer.step()`, in float32, with the gradient of the mean loss over all tokens of all rows: `.grad`
-#   right before it equals the plain update's to 1e-4.
+# *Contract.*
+# - Call `optimizer.step()` **once**, in float32, with the gradient of the mean loss over all tokens of all rows:
+#   right before it, `.grad` must equal the plain update's to 1e-4.
 # - All rows have the same number of tokens. Gradients are None when you begin. Return nothing.
-# - A peak of at most 12 % of the plain update's.
+# - The peak may be at most 12 % of the plain update's.
 #
 # Part II has what you need. One tool is not enough. The next cell shows what the model's forward does, in parts that
 # you may call yourself.
@@ -1070,7 +1070,7 @@ check_update_peak(update_within_budget)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what is alive when the forward ends: how many rows of it, and how many blocks?<br>
+# First: what is held when the forward ends: how many rows of it, and how many blocks?<br>
 # Then: one lesson of Part II lowers the number of rows, another one the number of blocks.
 # </details>
 
@@ -1078,10 +1078,10 @@ check_update_peak(update_within_budget)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Why is the loss scaled, and not the gradients?</summary>
-# A gradient that has become 0 stays 0. The scale has to be there before backward computes it.
+# A gradient that has become 0 stays 0, so the scale has to be applied before backward computes it.
 # </details>
 # <details><summary>In which order: step, clip, update, unscale?</summary>
-# Unscale, clip, step, update. Each once for an update.
+# Unscale, clip, step, update, each once per update.
 # </details>
 # <details><summary>What does autocast leave in float32?</summary>
 # Weights, gradients, optimizer state, and the operators that need range or precision.
