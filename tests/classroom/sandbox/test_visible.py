@@ -58,7 +58,7 @@ notebook = nbformat.v4.new_notebook(
     cells=[nbformat.v4.new_code_cell(source)],
     metadata={"kernelspec": {"name": "python3", "display_name": "3"}},
 )
-job = Job(nbformat.writes(notebook), "small", 7, is_forked=True, sandbox=level, readable=(readable,))
+job = Job(nbformat.writes(notebook), "small", 1_234_567_890, is_forked=True, sandbox=level, readable=(readable,))
 (cell,) = run_job(job).cells.values()
 assert cell.state == "ok", cell
 print("".join(output["text"] for output in cell.outputs))
