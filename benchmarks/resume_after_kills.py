@@ -245,7 +245,7 @@ def finish(folder: Path) -> None:
 
 
 def is_killed(folder: Path, seconds: float) -> bool:
-    """Start a run and kill it after some seconds; return False if it ended before.
+    """Start a run and kill it after some seconds; return False if it ended before, or had no checkpoint to resume from.
 
     Raises:
         RuntimeError: if the run failed.
@@ -256,7 +256,7 @@ def is_killed(folder: Path, seconds: float) -> bool:
     code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
     if code not in (0, -signal.SIGKILL):
         raise RuntimeError(f"the run in {folder} failed")
-    return code != 0
+    return code != 0 and (folder / "checkpoint.pt").exists()
 
 
 def count_equal_runs(kills: int, draw: random.Random) -> int:
@@ -274,7 +274,9 @@ def count_equal_runs(kills: int, draw: random.Random) -> int:
                 within_saves += (folder / "checkpoint.tmp").exists()
                 finish(folder)
                 equal += is_equal(read(folder / "last.pt"), whole)
-    print(f"{equal} of {kills} killed runs end bit-exact ({within_saves} of the kills came during a save)")
+    print(
+        f"{equal} of {kills} runs resumed after a kill end bit-exact ({within_saves} of the kills came during a save)"
+    )
     return equal
 
 
