@@ -9,8 +9,6 @@ from typing import Any
 
 from grader.command_line import at_least_one, port
 
-DAY_MINUTES = 360  # six hours of lessons in a course of one day
-
 
 def register(subparsers: Any) -> None:
     """Add the authoring commands to the parser of `python -m grader`.
@@ -78,7 +76,7 @@ def _lab(arguments: argparse.Namespace) -> int:
 
 def _plan(arguments: argparse.Namespace) -> int:
     from .errors import AuthoringError
-    from .plan import read_planned, select_day, spread, write_calendar, write_markdown
+    from .plan import DAY_MINUTES, read_planned, select_day, spread, write_calendar, write_markdown
     from .release import select_sources
     from .repository import find_root
 

@@ -17,6 +17,7 @@ STATED = re.compile(
     re.MULTILINE,
 )
 REMEDY = "Write a line such as '60 min (estimated) · CPU is enough · after lesson 08' into the first cell"
+DAY_MINUTES = 360  # six hours of lessons in a course of one day
 FOLD = 75  # octets that RFC 5545 allows in one line, without its end
 
 
