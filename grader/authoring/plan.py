@@ -13,7 +13,7 @@ from .source import read_source
 
 STATED = re.compile(
     r"^(?P<core>\d+) min(?:, and (?P<further>\d+) min for Further)? \(\w+\) · [^·\n]+ · "
-    r"(?:the first lesson|after lessons? (?P<after>\d\d)(?: to (?P<last>\d\d))?)$",
+    r"(?:the first lesson|after lessons? (?P<after>\d\d)(?: (?P<joined>to|and) (?P<last>\d\d))?)$",
     re.MULTILINE,
 )
 REMEDY = "Write a line such as '60 min (estimated) · CPU is enough · after lesson 08' into the first cell"
@@ -66,7 +66,8 @@ def read_planned(sources: Sequence[Path]) -> list[PlannedLesson]:
             problems.append(Problem(path, 1, "the first cell does not state minutes and what it builds on", REMEDY))
             continue
         first, last = found["after"], found["last"] or found["after"]
-        after = tuple(f"{number:02}" for number in range(int(first), int(last) + 1)) if first else ()
+        step = max(1, int(last) - int(first)) if found["joined"] == "and" else 1
+        after = tuple(f"{number:02}" for number in range(int(first), int(last) + 1, step)) if first else ()
         for number in after:
             if number not in numbers or number >= path.name[:2]:
                 fault = f"it builds on lesson {number}, which is not an earlier lesson"

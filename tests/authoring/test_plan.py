@@ -30,11 +30,12 @@ def test_minutes_further_and_lessons_before_are_read(tmp_path: Path) -> None:
         "50 min (estimated) · CPU is enough · the first lesson",
         "60 min (measured) · CPU is enough, a C++ compiler is optional · after lesson 00",
         "65 min, and 45 min for Further (estimated) · CPU is enough · after lessons 00 to 01",
+        "60 min (estimated) · CPU is enough · after lessons 00 and 02",
     ]
     lessons = read_planned([source(tmp_path, number, line) for number, line in enumerate(lines)])
-    assert [planned.minutes for planned in lessons] == [50, 60, 65]
-    assert [planned.further_minutes for planned in lessons] == [0, 0, 45]
-    assert [planned.after for planned in lessons] == [(), ("00",), ("00", "01")]
+    assert [planned.minutes for planned in lessons] == [50, 60, 65, 60]
+    assert [planned.further_minutes for planned in lessons] == [0, 0, 45, 0]
+    assert [planned.after for planned in lessons] == [(), ("00",), ("00", "01"), ("00", "02")]
     assert lessons[2].title == "2. A topic"
 
 
