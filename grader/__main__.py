@@ -1,6 +1,6 @@
 """The commands of the course: python -m grader COMMAND.
 
-release | validate | lab for its authors and learners; classroom | autograde | demo | report | export | roster |
+release | validate | lab | plan for its authors and learners; classroom | autograde | demo | report | export | roster |
 override | receive for an instructor.
 """
 

@@ -23,6 +23,7 @@ from grader.authoring.executed import disturbances, execute
 from grader.authoring.header import SET_UP_TITLE
 from grader.authoring.lesson import Lesson, build_master, read_lesson
 from grader.authoring.notebook import clear_solutions
+from grader.authoring.plan import DAY_MINUTES, read_planned, select_day, spread, write_markdown
 from grader.authoring.release import select_sources
 from grader.authoring.source import BEGIN, END
 from grader.authoring.validated import content_hash
@@ -38,6 +39,7 @@ MOVED = (
     (re.compile(r"\]\(course/(\w+)\.ipynb\)"), r"](lessons/\1.ipynb)"),
     (re.compile(r"\]\(docs/images/"), "](images/"),
     (re.compile(r"\]\(docs/instructor\.md"), "](instructor.md"),
+    (re.compile(r"\]\(docs/teaching\.md"), "](teaching.md"),
     (re.compile(r"\]\((?:\.\./)?CONTRIBUTING\.md\)"), "](contributing.md)"),
     (re.compile(r"\]\((?:\.\./)?CHANGELOG\.md\)"), "](changelog.md)"),
     (re.compile(r"\]\((?:\.\./)?README\.md"), "](index.md"),
@@ -115,18 +117,33 @@ def alternative_text(cell: NotebookNode) -> str:
     return " ".join(filter(None, texts))
 
 
+def plans(sources: list[Path]) -> str:
+    """Return the three plans of the course as tables, from what the lessons state."""
+    planned = read_planned(sources)
+    weeks, days = write_markdown(spread(planned, 14), "week"), write_markdown(spread(planned, 5), "day")
+    day = write_markdown([select_day(planned, DAY_MINUTES)], "day")
+    return f"\n## 14 weeks\n\n{weeks}\n## Five days\n\n{days}\n## One day\n\n{day}"
+
+
 def write_texts(lessons: list[Lesson]) -> None:
     """Write the pages that are texts: the front page, the syllabus, the guides, the public names."""
-    guides = {"instructor": "docs/instructor.md", "contributing": "CONTRIBUTING.md", "changelog": "CHANGELOG.md"}
+    guides = {
+        "teaching": "docs/teaching.md",
+        "instructor": "docs/instructor.md",
+        "contributing": "CONTRIBUTING.md",
+        "changelog": "CHANGELOG.md",
+    }
     for page, path in guides.items():
         (PAGES / f"{page}.md").write_text(moved((ROOT / path).read_text(encoding="utf-8")), encoding="utf-8")
+    with (PAGES / "teaching.md").open("a", encoding="utf-8") as page_of_plans:
+        page_of_plans.write(plans([lesson.path for lesson in lessons]))
     front = moved((ROOT / "README.md").read_text(encoding="utf-8")).replace("](LICENSE)", "](LICENSE.md)")
     (PAGES / "LICENSE.md").write_text(
         "# Licence\n\n" + (ROOT / "LICENSE").read_text(encoding="utf-8"), encoding="utf-8"
     )
     contents = [
         toctree("Course", ["syllabus", *(f"lessons/{lesson.stem}" for lesson in lessons)]),
-        toctree("Teach and develop", ["instructor", "api", "contributing", "changelog", "LICENSE"]),
+        toctree("Teach and develop", ["teaching", "instructor", "api", "contributing", "changelog", "LICENSE"]),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
     (PAGES / "syllabus.md").write_text(syllabus(lessons), encoding="utf-8")

@@ -1,8 +1,9 @@
-"""Define the commands of a course's authors: release, validate, lab."""
+"""Define the commands of a course's authors: release, validate, lab, plan."""
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,13 @@ def register(subparsers: Any) -> None:
     lab.add_argument("--no-browser", action="store_true", help="print the URL only")
     lab.add_argument("--port", type=port, default=None, help="port to listen on (default: Jupyter's choice)")
     lab.set_defaults(func=_lab)
+    plan = subparsers.add_parser("plan", help="spread the lessons over weeks or days")
+    length = plan.add_mutually_exclusive_group(required=True)
+    length.add_argument("--weeks", type=at_least_one, help="one meeting a week")
+    length.add_argument("--days", type=at_least_one, help="one meeting a day; 1 keeps the lessons that fit")
+    plan.add_argument("--calendar", type=Path, metavar="FILE.ics", help="write the meetings as iCalendar, too")
+    plan.add_argument("--start", type=dt.date.fromisoformat, metavar="YYYY-MM-DD", help="the first meeting")
+    plan.set_defaults(func=_plan)
 
 
 def _release(arguments: argparse.Namespace) -> int:
@@ -64,3 +72,22 @@ def _lab(arguments: argparse.Namespace) -> int:
     from .repository import find_root
 
     return open_lab(find_root(Path.cwd()), has_browser=not arguments.no_browser, port=arguments.port)
+
+
+def _plan(arguments: argparse.Namespace) -> int:
+    from .errors import AuthoringError
+    from .plan import DAY_MINUTES, read_planned, select_day, spread, write_calendar, write_markdown
+    from .release import select_sources
+    from .repository import find_root
+
+    if (arguments.calendar is None) != (arguments.start is None):
+        raise AuthoringError("--calendar and --start need each other. Name both or neither.")
+    lessons = read_planned(select_sources(find_root(Path.cwd())))
+    unit = "week" if arguments.weeks else "day"
+    meetings = [select_day(lessons, DAY_MINUTES)] if arguments.days == 1 else []
+    meetings = meetings or spread(lessons, arguments.weeks or arguments.days)
+    if arguments.calendar:
+        calendar = write_calendar(meetings, unit, arguments.start, dt.datetime.now(dt.UTC))
+        arguments.calendar.write_text(calendar, encoding="utf-8", newline="")
+    print(write_markdown(meetings, unit), end="")
+    return 0
