@@ -142,7 +142,7 @@ def draw_curves(
         marks: A text for some of the positions, by their place in `positions`; a line is drawn there.
 
     Raises:
-        ValueError: if there are more curves than lines that can be told apart.
+        ValueError: if there are more curves than lines that are easy to distinguish.
     """
     if len(curves) > len(LINE_STYLES):
         raise ValueError(f"{len(curves)} curves, of which a figure shows at most {len(LINE_STYLES)}: draw two figures")
