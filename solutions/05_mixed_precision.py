@@ -288,7 +288,7 @@ check_scaled_updates(scaled_update)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why skip, instead of setting inf to 0 and stepping?</summary>
-# The other gradients of that backward may be wrong too, and momentum, decay and Adam's moments would move the weights
+# The other gradients of that backward pass may be wrong too, and momentum, decay and Adam's moments would move the weights
 # even for a gradient of 0.
 # </details>
 #
@@ -321,7 +321,7 @@ for name, run in operators.items():
 print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}")
 
 # %% [markdown]
-# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bit; on CUDA they return float32. The
+# The lists differ by device. On a CPU, exp, softmax and layer norm stay in 16 bits; on CUDA they return float32. The
 # loss is float32 on both. A 16-bit number plus a float32 one is float32: a residual stream that begins in float32
 # stays there.
 #
@@ -488,7 +488,7 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # With 4,096 rows half of the activations is nearly all that counts.
 #
 # In words, **for this chain**: *autocast saves half of the activations, less half of the parameters.* The chain has
-# matrix products and GELU only, so all of its activations are stored in 16 bit. The price section shows a model that
+# matrix products and GELU only, so all of its activations are stored in 16 bits. The price section shows a model that
 # saves half as much.
 
 # %% [markdown]
@@ -515,8 +515,8 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 # %% [markdown]
 # ## Three forms, one run
 #
-# Accelerate and the Trainer take one argument each. They enter autocast inside the model's forward, and own the
-# scaler if there is one.
+# Accelerate and the Trainer take one argument each. They enter autocast inside the model's forward pass, and own
+# the scaler if there is one.
 #
 # | raw PyTorch | Accelerate | Trainer |
 # |---|---|---|
@@ -567,7 +567,7 @@ print(f"autocast in the forward: {accelerator.native_amp}")
 # On a CPU there is no scaler, no autocast and no warning: the run labelled fp16 is a float32 run. The Trainer does
 # the same. On CUDA, both the scaler and autocast are active.
 #
-# A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers a
+# A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers per
 # row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Compute
 # the loss inside the model and return only that, where memory is short.
 
@@ -581,7 +581,7 @@ print(f"autocast in the forward: {accelerator.native_amp}")
 # - Return nothing, and keep nothing.
 #
 # Each form is checked on its own: the gradients and weights of `train_raw` with `torch.bfloat16`, autocast in every
-# forward, and a peak of at most 85 % of the float32 run's.
+# forward pass, and a peak of at most 85 % of the float32 run's.
 
 # %% tags=["given"]
 from grader import check_autocast_accelerate, check_autocast_trainer
@@ -626,7 +626,8 @@ def autocast_with_trainer(model, dataset, rows: int, learning_rate: float) -> No
 
 # %% [markdown]
 # **Look.** The cell does one run of two updates in four ways. For each it prints the distance of the final weights
-# from those of the raw bf16 loop, the peak of the second update, and the time, which includes the form's own set-up.
+# from those of the raw bf16 loop, the peak of a whole run, and the time per update, in which the form's own set-up is
+# included.
 
 # %%
 import io
@@ -694,7 +695,7 @@ for batch in (8, 256):
 # %% [markdown]
 # The last number of the second line is the factor. A CPU gains only with instructions for 16-bit products, and few
 # have them for fp16: there the price reverses. Each step casts each weight once and each gradient back, whatever the
-# number of rows, so their share is largest with few rows. On our CPU both shares are below 5 %, as the guides say.
+# number of rows, so their share is largest with few rows. On our CPU both shares are below 5 %, so the guides are right here.
 #
 # A published run on a V100 with BERT-large:
 #
@@ -732,7 +733,7 @@ print("not forecast: allocator reserve and fragmentation")
 # Kept gradients are 1.2 of the 3.0 and 3.3 GiB that are missing. The rest is not explained here. It appears in the
 # float32 row too, so it does not come from mixing formats.
 #
-# The sentence promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of the
+# The sentence above promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of the
 # residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In a
 # chain there are none of them.
 
@@ -852,7 +853,7 @@ for name, run in forms.items():
 #     optimizer.zero_grad()
 # ```
 #
-# What is the scale, on a machine without a GPU? And which format does the forward have on a machine with one?
+# What is the scale on a machine without a GPU? And in which format does the forward pass run on a machine with one?
 
 # %% tags=["given"]
 import warnings
@@ -868,7 +869,7 @@ print(f"warnings: {len(caught)}")
 # %% [markdown]
 # <details><summary>What the loop does</summary>
 # The scaler's default device is CUDA. Without a GPU it warns once, switches itself off, and every scale is 1: the
-# first layers get gradients of 0. With a GPU, autocast for the CPU leaves a forward on CUDA in float32.
+# first layers get gradients of 0. With a GPU, autocast for the CPU leaves a forward pass on CUDA in float32.
 # </details>
 
 # %% [markdown]
@@ -1005,8 +1006,8 @@ check_diagnosed_runs(diagnose_run)
 # - All rows have the same number of tokens. Gradients are None when you begin. Return nothing.
 # - The peak may be at most 12 % of the plain update's.
 #
-# Part II has what you need. One tool is not enough. The next cell shows what the model's forward does, in parts that
-# you may call yourself.
+# Part II has what you need. One tool is not enough. The next cell shows what the model's forward pass does, in parts
+# that you may call yourself.
 
 # %% tags=["given"]
 from grader import check_update_peak, check_whole_batch_update, make_token_batch, make_transformer
@@ -1070,7 +1071,7 @@ check_update_peak(update_within_budget)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what is held when the forward ends: how many rows of it, and how many blocks?<br>
+# First: what is held when the forward pass ends: of how many rows, and of how many blocks?<br>
 # Then: one lesson of Part II lowers the number of rows, another one the number of blocks.
 # </details>
 
@@ -1097,7 +1098,7 @@ check_update_peak(update_within_budget)
 # - [PyTorch, automatic mixed precision][amp]: the operators of each list, and the order of the scaler's calls.
 # - [PyTorch, GradScaler][examples]: unscaling before clipping, and accumulation with a scaler.
 # - [Mixed precision training][paper], Micikevicius and others: loss scaling, master weights.
-# - [Efficient training on a single GPU][guide]: the V100 figures, and 18 bytes for a parameter.
+# - [Efficient training on a single GPU][guide]: the V100 figures, and 18 bytes per parameter.
 # - *Efficient AI model training with PyTorch*, slides: the loop of the bug hunt.
 #
 # [amp]: https://docs.pytorch.org/docs/stable/amp.html
