@@ -288,8 +288,8 @@ check_scaled_updates(scaled_update)
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why skip, instead of setting inf to 0 and stepping?</summary>
-# The other gradients of that backward pass may be wrong too, and momentum, decay and Adam's moments would move the weights
-# even for a gradient of 0.
+# The other gradients of that backward pass may be wrong too, and momentum, decay and Adam's moments would move
+# the weights even for a gradient of 0.
 # </details>
 #
 # **bf16 needs no scaler.** It underflows about where float32 does. `GradScaler(device.type, enabled=False)` lets one
@@ -567,8 +567,8 @@ print(f"autocast in the forward: {accelerator.native_amp}")
 # On a CPU there is no scaler, no autocast and no warning: the run labelled fp16 is a float32 run. The Trainer does
 # the same. On CUDA, both the scaler and autocast are active.
 #
-# A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers per
-# row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Compute
+# A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers
+# per row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Compute
 # the loss inside the model and return only that, where memory is short.
 
 # %% [markdown]
@@ -695,7 +695,8 @@ for batch in (8, 256):
 # %% [markdown]
 # The last number of the second line is the factor. A CPU gains only with instructions for 16-bit products, and few
 # have them for fp16: there the price reverses. Each step casts each weight once and each gradient back, whatever the
-# number of rows, so their share is largest with few rows. On our CPU both shares are below 5 %, so the guides are right here.
+# number of rows, so their share is largest with few rows. Here both shares are below 5 %, as small as
+# the guides say.
 #
 # A published run on a V100 with BERT-large:
 #
@@ -733,8 +734,8 @@ print("not forecast: allocator reserve and fragmentation")
 # Kept gradients are 1.2 of the 3.0 and 3.3 GiB that are missing. The rest is not explained here. It appears in the
 # float32 row too, so it does not come from mixing formats.
 #
-# The sentence above promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of the
-# residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In a
+# The sentence above promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of
+# the residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In a
 # chain there are none of them.
 
 # %% [markdown]
