@@ -735,8 +735,8 @@ print("not forecast: allocator reserve and fragmentation")
 # float32 row too, so it does not come from mixing formats.
 #
 # The sentence above promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of
-# the residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In a
-# chain there are none of them.
+# the residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In
+# a chain there are none of them.
 
 # %% [markdown]
 # **Modify.** Add `"fp16_accumulation_checkpointing": {"accumulate": 2}` to the rows (5 seconds more). Are gradients
