@@ -7,6 +7,7 @@ check. It imports nothing of this project. Code that wants to hide can lie to it
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 KINDS = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type)
 OWN = ("grader.", "builtins")  # libraries wrap the methods of classes that inherit from theirs
+OF_COMPILER = re.compile(r"__(compiled_fn_|resume_at_|builtins_dict_|comprehension_|import_[a-zA-Z])")
 METHODS = (types.FunctionType, staticmethod, classmethod, property)
 
 
@@ -46,7 +48,8 @@ def _digest(module: Any) -> str:
     parts = [str(id(module))]
     for name, value in sorted(vars(module).items() if isinstance(module, types.ModuleType) else ()):
         is_lazy = isinstance(value, types.ModuleType) and value.__name__.startswith("grader")  # bound when imported
-        if isinstance(value, KINDS) and not is_lazy:
+        is_bound_later = is_lazy or OF_COMPILER.match(name)  # torch.compile binds names where its functions are from
+        if isinstance(value, KINDS) and not is_bound_later:
             parts += [name, *map(str, _identities_of(value))]
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 

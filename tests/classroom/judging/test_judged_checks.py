@@ -101,6 +101,13 @@ def test_a_check_that_the_notebook_replaces_is_tampered() -> None:
     assert scores[GRADIENTS].verdict == "pass"
 
 
+def test_compiling_a_model_of_the_course_replaces_nothing() -> None:
+    own = """\
+from grader import make_transformer
+torch.compile(make_transformer(layers=1, width=8, heads=1, vocabulary=9), backend="eager")(torch.zeros(1, 3).long())"""
+    assert set(verdicts(graded([own])[0]).values()) == {"pass"}
+
+
 def test_printed_words_earn_nothing() -> None:
     own = [f"{SIZES} = lambda answer: print('passed: 7 jobs')"]
     score = graded(own, largest_micro_batch=WRONG_SIZES)[0][SIZES]
