@@ -223,8 +223,9 @@ print(f"largest share {means[-1].max():.0%}; experts with less than 1 %: {int((m
 # `experts x sum over the experts of (share x mean probability)`
 #
 # The *share* of an expert counts the choices that it got, out of all choices of the batch. The *mean probability* is
-# what the router gave it, averaged over all tokens. The sum is smallest where both are uniform. It is added to the
-# training loss with a small weight, such as 0.01.
+# what the router gave it, averaged over all tokens. The loss is added to the training loss with a small weight, such as
+# 0.01. Its value alone does not prove balance: it can be low where shares and probabilities disagree, so watch the
+# shares, too.
 
 # %% [markdown]
 # **Exercise.** Complete the balance loss. Before you run it: what is its value for a uniform router, and what for a
@@ -234,7 +235,7 @@ print(f"largest share {means[-1].max():.0%}; experts with less than 1 %: {int((m
 # - `router_logits` has the shape [tokens, experts]; each token chooses the `chosen` experts with the largest
 #   probabilities.
 # - Shares add up to 1, whatever `chosen` is.
-# - Return a scalar tensor with a gradient. The check compares values and gradients in four settings.
+# - Return a scalar tensor with a gradient. The check compares values and gradients in five settings.
 
 # %% tags=["given"]
 from grader import check_balance_loss
@@ -292,9 +293,10 @@ check_balance_loss(balance_loss)
 # %% [markdown]
 # ## Write: balance without a loss
 #
-# DeepSeek-V3 balances without such a gradient. Each expert has a **bias**, which is added to its probability *when the
+# DeepSeek-V3 balances mainly without such a gradient. Each expert has a **bias**, which is added to its score *when the
 # choice is made, and nowhere else*. After each update, the bias of an expert that got too many tokens falls by a fixed
-# step, and the bias of one that got too few rises.
+# step, and the bias of one that got too few rises. Its scores are sigmoids, and a small balance loss remains; the
+# exercise has the softmax from above, and no loss.
 
 # %% [markdown]
 # **Exercise.** Route one batch.
@@ -454,7 +456,7 @@ check_dispatch_rows(dispatch)
 # The models of `transformers` return their router's logits, and add a balance loss that is weighted by
 # `router_aux_loss_coef`, if `output_router_logits` is set in the configuration. It is off by default, so a fine-tuning
 # run with the Trainer or with Accelerate trains **without balance** unless you set it. The next cell compares its value
-# with the definition above.
+# with that of your function.
 
 # %%
 sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2}
@@ -463,12 +465,15 @@ torch.manual_seed(0)
 model = MixtralForCausalLM(config)
 words = torch.randint(64, (4, 32))
 outputs = model(input_ids=words, labels=words)
-logits = outputs.router_logits[0]
-picked = logits.softmax(dim=1).topk(2, dim=1).indices
-shares = torch.bincount(picked.flatten(), minlength=8) / picked.numel()
-by_definition = 8 * (shares * logits.softmax(dim=1).mean(dim=0)).sum()
-print(f"transformers' balance loss: {outputs.aux_loss:.4f}; by the definition above: {by_definition:.4f}")
-print(f"their ratio: {outputs.aux_loss / by_definition:.4f}, added with a weight of {config.router_aux_loss_coef}")
+
+
+def compare_losses():
+    own = balance_loss(outputs.router_logits[0], 2)
+    print(f"transformers' balance loss: {outputs.aux_loss:.4f}; yours: {own:.4f}")
+    print(f"their ratio: {outputs.aux_loss / own:.4f}, added with a weight of {config.router_aux_loss_coef}")
+
+
+look(compare_losses)
 
 # %% [markdown]
 # The ratio is the number of chosen experts: transformers counts choices per token, so its shares add up to 2 here. The
@@ -485,7 +490,8 @@ for link, rate in {"NVLink, 450 GB/s each way": 450e9, "network, 50 GB/s": 50e9}
     print(f"{link:<26} {1000 * 4 * sent / rate:6.1f} ms per layer")
 
 # %% [markdown]
-# That is why experts usually stay within one node, and why the slowest expert, not the mean, sets the time of a layer.
+# That is why routing is often limited to a few nodes, and why the slowest expert, not the mean, sets the time of a
+# layer.
 # DeepSpeed-MoE and Megatron Core implement expert parallel next to data, tensor and pipeline parallel. For inference,
 # all experts must be in memory. Where that is too much, lesson 22 applies: DeepSpeed-MoE and the Switch Transformer
 # both distil a sparse teacher into a smaller model.
@@ -493,7 +499,8 @@ for link, rate in {"NVLink, 450 GB/s each way": 450e9, "network, 50 GB/s": 50e9}
 # %% [markdown]
 # ## The price
 #
-# The last cell compares the balanced layer with two dense ones: as many *active* parameters, and as many *in total*.
+# The last cell compares the layer, balanced by your bias, with two dense ones: as many *active* parameters, and as many
+# *in total*.
 
 # %%
 from grader import format_bytes, measure_peak_memory, measure_step_time
@@ -516,32 +523,26 @@ def make_update(layer):
 
 
 # %%
-def push_down_load(layer):  # the bias's rule in two lines, for the comparison
-    counts = torch.bincount(layer.choices, minlength=8).float()
-    layer.bias += 0.01 * (counts.mean() - counts).sign()
+def show_price():
+    layers = {"as many active": make_dense(32), "8 experts": make_layer(), "as many in total": make_dense(256)}
+    losses = [train_layer(layer, after_update=move_bias if "8" in name else None)[1] for name, layer in layers.items()]
+    updates = [make_update(layer) for layer in layers.values()]
+    times = measure_step_time(*(update["step"] for update in updates), run_count=5, warm_up_count=1)
+    print(f"measured on: {device_name()}, 4,096 tokens, five updates of each in turn")
+    for name, update, loss, step in zip(layers, updates, losses, times.steps, strict=True):
+        numbers = sum(parameter.numel() for parameter in layers[name].parameters())
+        peak = format_bytes(measure_peak_memory(**update).peak_bytes)
+        milliseconds = 1000 * step.median_seconds
+        print(f"{name:<17} {numbers:>6,} parameters   loss {loss:.3f}   peak {peak:>9}   {milliseconds:5.1f} ms")
 
 
-layers = {
-    "dense, as many active": make_dense(32),
-    "8 experts": make_layer(),
-    "dense, as many in total": make_dense(256),
-}
-losses = [train_layer(layer, after_update=push_down_load if "8" in name else None)[1] for name, layer in layers.items()]
-updates = [make_update(layer) for layer in layers.values()]
-times = measure_step_time(*(update["step"] for update in updates), run_count=5, warm_up_count=1)
-print(f"measured on: {device_name()}, 4,096 tokens, five updates of each in turn")
-for name, update, loss, step in zip(layers, updates, losses, times.steps, strict=True):
-    numbers = sum(parameter.numel() for parameter in layers[name].parameters())
-    peak = format_bytes(measure_peak_memory(**update).peak_bytes)
-    print(
-        f"{name:<24} {numbers:>6,} parameters   loss {loss:.3f}   peak {peak:>9}   {1000 * step.median_seconds:5.1f} ms"
-    )
+look(show_price)
 
 # %% [markdown]
 # In this task the experts match the clusters, so eight small experts come close to a dense layer of their total size,
-# with an eighth of its products and far fewer activations. Their time shows how much of that a device can use: eight
-# small products, and the copies around them, run less efficiently than a large one. On a GPU, *grouped* matrix products
-# compute all experts in one kernel for that reason.
+# with about a seventh of its products and far fewer activations. Their time shows how much of that a device can use:
+# eight small products, and the copies around them, run less efficiently than a large one. On a GPU, *grouped* matrix
+# products compute all experts in one kernel for that reason.
 
 # %% [markdown]
 # - **Use it when** compute limits you and memory does not: pre-training on many devices with fast links.
@@ -556,8 +557,9 @@ for name, update, loss, step in zip(layers, updates, losses, times.steps, strict
 # <details><summary>Which costs follow the total, and which the active parameters?</summary>
 # Memory follows the total: weights, gradients, optimizer state. FLOPs follow the active parameters.
 # </details>
-# <details><summary>What are the extremes of the balance loss, for E experts and one choice per token?</summary>
-# 1 for uniform shares and probabilities, E for a router that always chooses the same expert with probability 1.
+# <details><summary>Which values does the balance loss have for a uniform and for a collapsed router?</summary>
+# 1 for uniform shares and probabilities, E for a router that always chooses the same one of E experts, and is sure of
+# it.
 # </details>
 # <details><summary>What happens to a token that no expert has room for?</summary>
 # The layer adds nothing to it. The residual connection carries it to the next layer unchanged.

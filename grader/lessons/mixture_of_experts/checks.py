@@ -36,7 +36,7 @@ def check_expert_costs(expert_costs: Callable[..., Any], seed: int) -> Observati
 
 @make_check("balance_loss", ("router_logits", "chosen"))
 def check_balance_loss(balance_loss: Callable[..., Any], seed: int) -> Observation:
-    """Compute four losses and their gradients."""
+    """Compute five losses and their gradients."""
     runs = [
         run_balance_loss(lambda *given: require_balance(balance_loss(*given)), case) for case in routing_cases(seed)
     ]
@@ -45,7 +45,7 @@ def check_balance_loss(balance_loss: Callable[..., Any], seed: int) -> Observati
 
 @make_check("route_with_bias", ("router_logits", "bias", "chosen", "rate"))
 def check_routing_bias(route_with_bias: Callable[..., Any], seed: int) -> Observation:
-    """Route four batches."""
+    """Route five batches."""
     runs = [require_route(route_with_bias, case) for case in routing_cases(seed)]
     return Observation({}, {f"{name}.{index}": run[name] for index, run in enumerate(runs) for name in run})
 

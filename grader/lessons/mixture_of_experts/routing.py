@@ -56,13 +56,14 @@ class RoutingCase:
 
 
 def routing_cases(seed: int) -> tuple[RoutingCase, ...]:
-    """A router that prefers some experts, two and three choices among other numbers, and experts that are even."""
+    """A router that prefers some experts, several choices among other numbers, and experts that are even."""
     draw = random.Random(seed)
     return (
         RoutingCase(32, 8, 1, 0.6, 0.05, seed),
-        RoutingCase(draw.randrange(9, 20), draw.choice((4, 6)), 2, 0.2, 0.01, seed + 10),
+        RoutingCase(draw.randrange(41, 60), draw.choice((12, 16)), 2, 0.0, 0.01, seed + 10),
         RoutingCase(draw.randrange(20, 30), draw.choice((5, 7)), 3, 0.4, draw.choice((0.02, 0.1)), seed + 20),
         RoutingCase(12, draw.choice((3, 6)), 1, 0.0, 0.03, seed + 30, is_even=True),
+        RoutingCase(33, 10, draw.choice((2, 4)), 0.1, 0.04, seed + 40),
     )
 
 

@@ -3,8 +3,9 @@ import torch
 from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_func
 
 from grader.judging.lessons.mixture_of_experts.costs import expert_costs
+from grader.judging.lessons.mixture_of_experts.dispatch import TABLE as DISPATCH
 from grader.judging.lessons.mixture_of_experts.dispatch import dispatch
-from grader.judging.lessons.mixture_of_experts.routing import balance_loss, route_with_bias
+from grader.judging.lessons.mixture_of_experts.routing import LOSS, ROUTE, balance_loss, route_with_bias
 from grader.lessons.mixture_of_experts.dispatch import dispatch_cases, observe_dispatch
 from grader.lessons.mixture_of_experts.routing import routing_cases
 
@@ -36,7 +37,8 @@ def test_the_balance_loss_is_that_of_transformers_over_the_chosen(seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_bias_changes_choices_and_even_loads_leave_it_alone(seed):
-    *drawn, even = routing_cases(seed)
+    drawn = [case for case in routing_cases(seed) if not case.is_even]
+    (even,) = [case for case in routing_cases(seed) if case.is_even]
     for case in drawn:
         logits, bias = case.draw_logits(), case.draw_bias()
         with_bias, _ = route_with_bias(logits, bias, case.chosen, case.rate)
@@ -58,3 +60,12 @@ def test_some_layers_drop_tokens_and_the_first_has_room_for_all(seed):
         limited, _ = observe_dispatch(dispatch, case)
         assert [sum(rows) for rows in calls] == [case.tokens] * case.experts
         assert torch.allclose(dense["output"], limited["output"]) == (place == 0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("table", [LOSS, ROUTE, DISPATCH], ids=["loss", "route", "dispatch"])
+def test_no_misconception_gives_the_right_values_at_any_of_the_seeds(table, seed):
+    for misconception in table.misconceptions:
+        for version in table.versions[misconception.code]:
+            answer = table.answer(seed, table.values(version, seed))
+            assert not answer.is_right, misconception.code

@@ -127,6 +127,53 @@ TABLE = ReferenceTable(
         {ACTIVE: "active = total * chosen // experts"},
     ),
     Misconception(
+        "groups_not_whole",
+        "You count a fraction of a block with experts. Only the last block of a full group has them: divide by `//`.",
+        {SPARSE: "sparse = layers / every"},
+    ),
+    Misconception(
+        "dense_part_next_to_experts",
+        "You count a feed-forward part next to the experts of a block. They take its place.",
+        {SHARED: "shared = layers * attention + layers * expert + sparse * router"},
+    ),
+    Misconception(
+        "one_router_for_all",
+        "You count one router for the whole model. Each block with experts has its own.",
+        {SHARED: "shared = layers * attention + (layers - sparse) * expert + router"},
+    ),
+    Misconception(
+        "router_for_each_expert",
+        "You count a router for each expert. One matrix [experts, width] serves all experts of a block.",
+        {SHARED: "shared = layers * attention + (layers - sparse) * expert + sparse * experts * router"},
+    ),
+    Misconception(
+        "router_of_the_chosen",
+        "You let a token meet the router's rows of the chosen experts only. All rows are computed: the choice comes "
+        "after them.",
+        {ACTIVE: "active = shared + sparse * chosen * expert - sparse * (experts - chosen) * width"},
+    ),
+    Misconception(
+        "three_matrices_counted",
+        "You count three matrices for a feed-forward part, as gated ones have. Here it has two.",
+        {"expert = 2 * width * hidden": "expert = 3 * width * hidden"},
+    ),
+    Misconception(
+        "biases_counted",
+        "You count biases. The model has matrices only.",
+        {"expert = 2 * width * hidden": "expert = 2 * width * hidden + width + hidden"},
+    ),
+    Misconception(
+        "three_matrices_of_attention",
+        "You count three matrices for attention. The output has one, too.",
+        {"attention = 4 * width * width": "attention = 3 * width * width"},
+        variants=[{"attention = 4 * width * width": "attention = width * width"}],
+    ),
+    Misconception(
+        "total_and_active_exchanged",
+        "You exchange the two numbers: `total` counts all experts, `active` the chosen ones.",
+        {TOTAL: "total = shared + sparse * chosen * expert", ACTIVE: "active = shared + sparse * experts * expert"},
+    ),
+    Misconception(
         "memory_of_the_active",
         "You count memory for the active parameters. Other tokens of the batch go to the other experts, so the device "
         "has to hold all of them.",
@@ -142,6 +189,23 @@ TABLE = ReferenceTable(
         "You leave out some of the four numbers that AdamW's training holds for each parameter in float32.",
         {BYTES: '"bytes": 12 * total'},
         variants=[{BYTES: '"bytes": 8 * total'}],
+    ),
+    Misconception(
+        "bytes_of_mixed_precision",
+        "You count bytes of 16-bit numbers. Weights, gradients and moments are float32 here, 4 bytes each.",
+        {BYTES: '"bytes": 18 * total'},
+        variants=[{BYTES: '"bytes": 2 * total'}, {BYTES: '"bytes": 20 * total'}, {BYTES: '"bytes": 6 * total'}],
+    ),
+    Misconception(
+        "bytes_in_another_unit",
+        "You return a multiple of bytes. Return bytes.",
+        {BYTES: '"bytes": 16 * total / 2**30'},
+        variants=[{BYTES: '"bytes": 16 * total / 2**20'}, {BYTES: '"bytes": 16 * total / 10**9'}],
+    ),
+    Misconception(
+        "forward_counted_twice",
+        "You count a second forward pass, as checkpointing runs one. This update has one.",
+        {FLOPS: '"flops": 8 * active'},
     ),
     Misconception(
         "flops_of_all_experts",

@@ -167,6 +167,7 @@ TABLE = ReferenceTable(
         "You compute the capacity from the number of tokens. A token that is sent to two experts takes two places: "
         "count choices.",
         {CAPACITY: "capacity = math.ceil(capacity_factor * len(tokens) / len(experts))"},
+        variants=[{CAPACITY: "capacity = int(capacity_factor * len(tokens)) // len(experts)"}],
     ),
     Misconception(
         "capacity_without_its_factor",
@@ -228,11 +229,38 @@ TABLE = ReferenceTable(
         "first_choice_only",
         "You use the expert with the largest gate only. Add up all that were chosen.",
         {KEPT: KEPT + "\n    kept = kept * (gates == gates.amax(dim=1, keepdim=True))"},
+        variants=[{PLACE: "is_sent = is_sent & (gates == gates.amax(dim=1, keepdim=True))\n    " + PLACE}],
     ),
     Misconception(
         "last_expert_wins",
         "You overwrite what another expert computed for the same token. Add to it.",
         {KEPT: LAST_EXPERT},
+    ),
+    Misconception(
+        "experts_without_tokens_left_out",
+        "You divide by the number of experts that were chosen by somebody. The capacity depends on all experts.",
+        {CAPACITY: "capacity = math.ceil(capacity_factor * choices / int(is_sent.any(dim=0).sum()))"},
+    ),
+    Misconception(
+        "gates_added_for_choices",
+        "You add up the gates where choices are counted. A choice counts as one, whatever its gate.",
+        {CAPACITY: "capacity = math.ceil(capacity_factor * gates.detach().sum().item() / len(experts))"},
+    ),
+    Misconception(
+        "gates_twice",
+        "You multiply by the gate twice.",
+        {RETURN: RETURN.replace("kept.", "(kept * kept).")},
+    ),
+    Misconception(
+        "largest_gate_for_all",
+        "You multiply every expert of a token by the token's largest gate. Each expert has its own.",
+        {RETURN: RETURN.replace("kept.", "((kept > 0) * gates.amax(dim=1, keepdim=True)).")},
+    ),
+    Misconception(
+        "tokens_added",
+        "You add the token itself where an expert takes it. The residual connection is around the layer, not in it.",
+        {RETURN: RETURN + " + tokens * (kept > 0).sum(dim=1, keepdim=True)"},
+        variants=[{RETURN: RETURN + " + tokens"}],
     ),
     Misconception(
         "gates_without_gradient",

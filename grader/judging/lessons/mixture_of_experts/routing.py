@@ -149,6 +149,62 @@ LOSS = ReferenceTable(
         "You average logits where probabilities belong.",
         {MEANS: "means = router_logits.mean(dim=0)"},
     ),
+    Misconception(
+        "number_of_experts_twice",
+        "You multiply by the number of experts twice. A balanced router's loss is 1.",
+        {LOSS_LINE: "return experts**2 * (shares * means).sum()"},
+    ),
+    Misconception(
+        "chosen_for_the_number_of_experts",
+        "You multiply by the number of chosen experts. The factor is the number of all experts.",
+        {LOSS_LINE: "return chosen * (shares * means).sum()"},
+    ),
+    Misconception(
+        "smallest_value_subtracted",
+        "You subtract the value of a balanced router. The definition does not.",
+        {LOSS_LINE: "return experts * (shares * means).sum() - 1"},
+    ),
+    Misconception(
+        "weight_included",
+        "You multiply by the weight with which the loss is added to the training loss. Return the loss itself.",
+        {LOSS_LINE: "return 0.01 * experts * (shares * means).sum()"},
+        variants=[
+            {LOSS_LINE: "return 0.1 * experts * (shares * means).sum()"},
+            {LOSS_LINE: "return 0.001 * experts * (shares * means).sum()"},
+        ],
+    ),
+    Misconception(
+        "sigmoid_for_softmax",
+        "You compute a probability for each expert on its own. Those of one token add up to 1: use a softmax.",
+        {SOFTMAX: "probabilities = torch.sigmoid(router_logits)"},
+    ),
+    Misconception(
+        "probabilities_added_for_counts",
+        "You add up the probabilities of the chosen experts. A share counts choices, each as one.",
+        {
+            ONE_HOT: "(F.one_hot(picked, experts).sum(dim=1) * probabilities).sum(dim=0)",
+            SHARES: "shares = counts / counts.sum()",
+        },
+        variants=[
+            {
+                ONE_HOT: "(F.one_hot(picked, experts).sum(dim=1) * probabilities).sum(dim=0).detach()",
+                SHARES: "shares = counts / counts.sum()",
+            },
+            {ONE_HOT: "(F.one_hot(picked, experts).sum(dim=1) * probabilities).sum(dim=0)"},
+        ],
+    ),
+    Misconception(
+        "another_measure_of_balance",
+        "You compute another measure of balance, an entropy or a variance. Follow the definition in the text.",
+        {LOSS_LINE: "return -(means * means.log()).sum()"},
+        variants=[
+            {LOSS_LINE: "return (means * means.log()).sum()"},
+            {LOSS_LINE: "return means.var() / means.mean() ** 2"},
+            {LOSS_LINE: "return means.var()"},
+            {LOSS_LINE: "return experts * means.var()"},
+            {LOSS_LINE: "return means.std()"},
+        ],
+    ),
     run=_loss,
     cases=routing_cases,
     is_near=is_near,
@@ -249,6 +305,75 @@ ROUTE = ReferenceTable(
         "choices_without_bias_counted",
         "You count choices that were made without the bias. Count those of the routing that you return.",
         {COUNTS: "counts = torch.zeros_like(probabilities).scatter(1, probabilities.topk(chosen).indices, 1.0).sum(0)"},
+    ),
+    Misconception(
+        "first_choice_counted",
+        "You count each token's first choice only. All chosen experts compute it.",
+        {COUNTS: "counts = torch.bincount(picked[:, 0], minlength=len(bias)).double()"},
+    ),
+    Misconception(
+        "one_expert_chosen",
+        "You send each token to one expert, whatever number is asked for.",
+        {PICKED: "picked = (probabilities + bias).topk(1, dim=1).indices"},
+    ),
+    Misconception(
+        "least_probable_chosen",
+        "You choose the experts with the smallest sums. Choose the largest.",
+        {PICKED: "picked = (probabilities + bias).topk(chosen, dim=1, largest=False).indices"},
+    ),
+    Misconception(
+        "bias_subtracted",
+        "You subtract the bias before you choose. An expert with a higher bias gets more tokens: add it.",
+        {PICKED: "picked = (probabilities - bias).topk(chosen, dim=1).indices"},
+    ),
+    Misconception(
+        "bias_multiplied",
+        "You multiply probabilities by the bias. It is added.",
+        {PICKED: "picked = (probabilities * (1 + bias)).topk(chosen, dim=1).indices"},
+        variants=[{PICKED: "picked = (probabilities * bias).topk(chosen, dim=1).indices"}],
+        same_as=("bias_added_to_logits", "bias_not_used"),
+    ),
+    Misconception(
+        "divided_by_the_biased_sum",
+        "You divide the gates by a sum that holds the bias. Divide by the sum of the probabilities.",
+        {GATES: "gates = kept / ((probabilities + bias) * is_chosen).sum(dim=1, keepdim=True)"},
+    ),
+    Misconception(
+        "gates_divided_over_tokens",
+        "You divide by the sum over the tokens of an expert. The gates of one token add up to 1.",
+        {GATES: "gates = kept / kept.sum(dim=0, keepdim=True).clamp(min=1e-30)"},
+    ),
+    Misconception(
+        "sigmoid_for_softmax",
+        "You compute a probability for each expert on its own. Those of one token add up to 1: use a softmax.",
+        {SOFTMAX: "probabilities = torch.sigmoid(router_logits)"},
+    ),
+    Misconception(
+        "mean_of_the_tokens",
+        "You compare with tokens per expert. Each token is sent to several, so the mean is that many times larger.",
+        {NEXT: "bias + rate * torch.sign(len(probabilities) / len(bias) - counts)"},
+    ),
+    Misconception(
+        "median_for_the_mean",
+        "You compare with the median. Compare with the mean.",
+        {NEXT: "bias + rate * torch.sign(counts.median() - counts)"},
+    ),
+    Misconception(
+        "bias_centred",
+        "You subtract the mean of the new bias. Return it as it is.",
+        {COUNTS: COUNTS + "\n    bias = bias - (bias + rate * torch.sign(counts.mean() - counts)).mean()"},
+        variants=[{COUNTS: COUNTS + "\n    bias = bias - bias.mean()"}],
+    ),
+    Misconception(
+        "bias_scaled",
+        "You change the bias by a share of itself. It moves by `rate`, whatever it is.",
+        {NEXT: "bias * (1 + rate * torch.sign(counts.mean() - counts))"},
+    ),
+    Misconception(
+        "another_rate",
+        "You move the bias by another step than `rate`.",
+        {NEXT: "bias + 2 * rate * torch.sign(counts.mean() - counts)"},
+        variants=[{NEXT: "bias + rate / 2 * torch.sign(counts.mean() - counts)"}],
     ),
     run=_route,
     cases=routing_cases,
