@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -20,7 +21,7 @@ from grader.observing.rank_records import plain
 from grader.observing.recording import flat_weights
 from grader.ranks.collectives import CollectiveLog
 
-WAIT_SECONDS = 10
+WAIT_SECONDS, LET_GO_SECONDS = 10, 0.02
 
 Report = dict[str, Any]  # "facts" and "tensors" of one rank
 
@@ -86,6 +87,7 @@ def observe_units(rank: int, answer: Callable[..., Any], seed: int, number: int)
         for shard in (*shards, inputs):
             shard.grad = None
         forward().square().mean().backward()
+        _let_go()
 
     with CollectiveLog() as log:
         outputs = forward()
@@ -104,3 +106,9 @@ def observe_units(rank: int, answer: Callable[..., Any], seed: int, number: int)
     del outputs, grads
     facts["peak_bytes"] = measure_peak_memory(step, inputs=[*shards, inputs]).peak_bytes
     return {"facts": facts, "tensors": tensors}
+
+
+def _let_go() -> None:
+    """Wait until gloo's threads hold no tensor: each lets go of one a moment after the call that waited for it."""
+    dist.barrier()
+    time.sleep(LET_GO_SECONDS)
