@@ -230,6 +230,7 @@ print(f"same weights as without a scale: {same}")
 # - `scaler` has three attributes: `scale`, `growth_interval`, and `good_updates`, the count.
 # - If all gradients are finite, divide them by the scale and step once. Otherwise do not step: a NaN that reaches a
 #   weight stays there.
+# - Then adjust `scaler` by the three rules. The last lines of the function already double the scale.
 #
 # The check compares gradients at each step, and scale and weights after every update, with `torch.amp.GradScaler`
 # over whole histories. You may not call it. The optimizer has momentum.
@@ -878,6 +879,7 @@ print(f"warnings: {len(caught)}")
 #
 # *Contract.*
 # - Make one update for each micro-batch, in fp16, with loss scaling that is active on the model's device.
+# - Call `model(inputs)`. Gradients are None when you begin. Return nothing.
 # - Skip an update whose gradient exceeds fp16. Do not clip.
 #
 # The check compares layer by layer, on a deep chain whose first layers have gradients of about 1e-7. It also passes a
