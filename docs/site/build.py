@@ -39,7 +39,7 @@ MOVED = (
     (re.compile(r"\]\(course/(\w+)\.ipynb\)"), r"](lessons/\1.ipynb)"),
     (re.compile(r"\]\(docs/images/"), "](images/"),
     (re.compile(r"\]\(docs/instructor\.md"), "](instructor.md"),
-    (re.compile(r"\]\(docs/teaching\.md"), "](teaching.md"),
+    (re.compile(r"\]\(docs/(teaching|rubric|release|other_tools)\.md"), r"](\1.md"),
     (re.compile(r"\]\((?:\.\./)?CONTRIBUTING\.md\)"), "](contributing.md)"),
     (re.compile(r"\]\((?:\.\./)?CHANGELOG\.md\)"), "](changelog.md)"),
     (re.compile(r"\]\((?:\.\./)?README\.md"), "](index.md"),
@@ -129,6 +129,7 @@ def write_texts(lessons: list[Lesson]) -> None:
     """Write the pages that are texts: the front page, the syllabus, the guides, the public names."""
     guides = {
         "teaching": "docs/teaching.md",
+        "release": "docs/release.md",
         "instructor": "docs/instructor.md",
         "contributing": "CONTRIBUTING.md",
         "changelog": "CHANGELOG.md",
@@ -143,7 +144,9 @@ def write_texts(lessons: list[Lesson]) -> None:
     )
     contents = [
         toctree("Course", ["syllabus", *(f"lessons/{lesson.stem}" for lesson in lessons)]),
-        toctree("Teach and develop", ["teaching", "instructor", "api", "contributing", "changelog", "LICENSE"]),
+        toctree(
+            "Teach and develop", ["teaching", "instructor", "api", "contributing", "release", "changelog", "LICENSE"]
+        ),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
     (PAGES / "syllabus.md").write_text(syllabus(lessons), encoding="utf-8")
