@@ -129,6 +129,7 @@ def write_texts(lessons: list[Lesson]) -> None:
     """Write the pages that are texts: the front page, the syllabus, the guides, the public names."""
     guides = {
         "teaching": "docs/teaching.md",
+        "rubric": "docs/rubric.md",
         "release": "docs/release.md",
         "instructor": "docs/instructor.md",
         "contributing": "CONTRIBUTING.md",
@@ -145,7 +146,8 @@ def write_texts(lessons: list[Lesson]) -> None:
     contents = [
         toctree("Course", ["syllabus", *(f"lessons/{lesson.stem}" for lesson in lessons)]),
         toctree(
-            "Teach and develop", ["teaching", "instructor", "api", "contributing", "release", "changelog", "LICENSE"]
+            "Teach and develop",
+            ["teaching", "rubric", "instructor", "api", "contributing", "release", "changelog", "LICENSE"],
         ),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
