@@ -28,3 +28,20 @@ def test_the_rubric_quotes_question_and_model_answer(number: str, question: str,
     folded = f"Explain in one sentence: {question}</summary> {answer} </details>"
     assert folded in text_of(number)
     assert [row.split("|")[1].strip() for row in table.splitlines()[2:]] == ["2", "1", "0"]
+
+
+def test_each_name_of_another_tool_has_a_source_and_each_source_is_used() -> None:
+    page = (ROOT / "docs/other_tools.md").read_text(encoding="utf-8")
+    text, _, sources = page.partition("## Sources")
+    listed = re.findall(r"^\| ([LDTN]\d) \| \[.+\]\(https://.+\)", sources, flags=re.MULTILINE)
+    assert len(set(listed)) == len(listed)
+    assert set(re.findall(r"\[([LDTN]\d)\]", text)) == set(listed)
+    rows = [line for line in text.splitlines() if re.match(r"\| \d\d ", line)]
+    cells = [cell.strip() for row in rows for cell in row.strip("|").split("|")[1:]]
+    assert len(rows) == 13 and all(cell == "–" or re.search(r"\[[LDTN]\d\]", cell) for cell in cells)
+
+
+def test_the_page_of_other_tools_names_lessons_that_exist() -> None:
+    page = (ROOT / "docs/other_tools.md").read_text(encoding="utf-8")
+    numbers = set(re.findall(r"^\| (\d\d) |lesson (\d\d)", page, flags=re.MULTILINE))
+    assert all(list((ROOT / "course").glob(f"{first or second}_*.ipynb")) for first, second in numbers)

@@ -140,6 +140,7 @@ def write_texts(lessons: list[Lesson]) -> None:
     guides = {
         "teaching": "docs/teaching.md",
         "rubric": "docs/rubric.md",
+        "other_tools": "docs/other_tools.md",
         "release": "docs/release.md",
         "instructor": "docs/instructor.md",
         "contributing": "CONTRIBUTING.md",
@@ -158,7 +159,17 @@ def write_texts(lessons: list[Lesson]) -> None:
         toctree("Course", ["syllabus", *(f"lessons/{lesson.stem}" for lesson in lessons)]),
         toctree(
             "Teach and develop",
-            ["teaching", "rubric", "instructor", "api", "contributing", "release", "changelog", "LICENSE"],
+            [
+                "teaching",
+                "rubric",
+                "other_tools",
+                "instructor",
+                "api",
+                "contributing",
+                "release",
+                "changelog",
+                "LICENSE",
+            ],
         ),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
