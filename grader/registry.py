@@ -125,6 +125,14 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_distilled_student",
         "check_soft_gradient",
     ),
+    "grader.lessons.capstone.checks": (
+        "check_composed_peak",
+        "check_front",
+        "check_lean_costs",
+        "check_lean_result",
+        "check_library_run",
+    ),
+    "grader.lessons.capstone.job": ("make_job_case",),
     "grader.lessons.mixture_of_experts.checks": (
         "check_balance_loss",
         "check_dispatch_rows",
@@ -258,6 +266,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "make_padded_batch",
         "make_token_batch",
     ),
+    "grader.testbed.bert_large_parts": ("BertLargeParts", "bert_large_parts"),
     "grader.testbed.bert_large_recipes": (
         "BERT_LARGE_ROWS",
         "bert_large_recipe",
@@ -383,6 +392,8 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.capstone.job": ("check_lean_costs", "check_lean_result", "check_library_run"),
+    "grader.judging.lessons.capstone.parts": ("check_composed_peak", "check_front"),
     "grader.judging.lessons.mixture_of_experts.costs": ("check_expert_costs",),
     "grader.judging.lessons.mixture_of_experts.dispatch": ("check_dispatch_rows", "check_dispatched_tokens"),
     "grader.judging.lessons.mixture_of_experts.routing": ("check_balance_loss", "check_routing_bias"),

@@ -1,0 +1,1 @@
+"""Judges of lesson 25: the capstone."""
