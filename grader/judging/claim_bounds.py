@@ -126,6 +126,13 @@ def _lean_step(seed: int) -> list[int]:
     return [max(parameter.nbytes for parameter in make_lean_case(seed).make_model().parameters())]
 
 
+def _lean_run(seed: int) -> list[int]:
+    """All gradients: one step of the optimizer reads them together."""
+    from grader.lessons.capstone.job import make_job_case
+
+    return [sum(parameter.nbytes for parameter in make_job_case(seed).make_model().parameters())]
+
+
 def _tiled_memory(seed: int) -> list[int]:
     """The output; the gradients of an earlier call may have been held already."""
     from grader.lessons.attention.tiled import memory_case
@@ -169,8 +176,10 @@ BOUNDS: dict[str, Callable[[int], list[int]]] = {
     "check_checkpointing_accelerate": _checkpointing_form,
     "check_checkpointing_trainer": _checkpointing_form,
     "check_chunked_peak": _chunked_peak,
+    "check_lean_costs": _lean_run,
     "check_lean_job": _lean_job,
     "check_lean_step": _lean_step,
+    "check_library_run": _lean_run,
     "check_offloaded_peak": _offloaded_peak,
     "check_repaired_trainer": _accumulation_form,
     "check_streamed_peak": _streamed_peak,
