@@ -42,8 +42,9 @@ class SaveCase:
 
     def write(self, file: Any) -> None:
         """Write the new content in several calls."""
-        for start in range(0, len(self.new), self.chunk):
-            file.write(self.new[start : start + self.chunk])
+        written = 0
+        while written < len(self.new):
+            written += file.write(self.new[written : written + self.chunk])  # an unbuffered file may take less
 
     def write_half(self, file: Any) -> None:
         """Write half of the content, and fail.

@@ -1,4 +1,4 @@
-"""Runs that are interrupted after some updates and go on from a saved state, recorded at each forward pass and update."""
+"""Runs that are interrupted after some updates and go on from a saved state, recorded at each micro-batch."""
 
 from __future__ import annotations
 

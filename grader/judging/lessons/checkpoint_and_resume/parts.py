@@ -71,19 +71,18 @@ RNG = 'run["dropout"] > 0'
 ORDER = 'run["rows"] == "shuffled"'
 POSITION = '"position": not is_over'
 GRADIENTS = 'run["micro_batch"] % run["k"] > 0 and not is_over'
-BARE = "{part for part, needed in is_needed.items() if needed}"
 
 TABLE = ReferenceTable(
     parts_needed,
     Misconception(
         "everything_always_needed",
         "You name every part for every run. Leave out those that would change no number.",
-        {BARE: "set(is_needed)"},
+        shown_by=lambda answer: answer.key is None and all(all(value.values()) for value in answer.values),
     ),
     Misconception(
         "nothing_needed",
         "You name no part at all. A new process builds each of them as the first process did at its start.",
-        {BARE: "set()"},
+        shown_by=lambda answer: answer.key is None and not any(any(value.values()) for value in answer.values),
     ),
     Misconception(
         "state_of_plain_sgd",
@@ -154,12 +153,12 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "order_within_an_epoch_only",
-        "You keep the order's generator only within an epoch. At its end, the next order is still to be drawn.",
+        "You keep the order's generator only within an epoch. At its end, it still draws the next one.",
         {ORDER: 'run["rows"] == "shuffled" and not is_over'},
     ),
     Misconception(
         "order_at_the_end_only",
-        "You keep the order's generator only at the end of an epoch. Within one, the rest of its order is still needed.",
+        "You keep the order's generator only at the end of an epoch. Within one, the rest of its order is needed.",
         {ORDER: 'run["rows"] == "shuffled" and is_over'},
     ),
     Misconception(
@@ -174,7 +173,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "position_of_a_finished_epoch",
-        "You keep the place in an epoch that is over. Without a place, the new process begins an epoch, which is right.",
+        "You keep the place in an epoch that is over. Without a place, the new process begins an epoch, as it should.",
         {POSITION: '"position": True'},
         variants=[{POSITION: '"position": run["micro_batch"] > 0'}],
     ),

@@ -350,6 +350,9 @@ UPDATE = """            optimizer.step()
 GROUPS = """        for start in range(0, len(batches), k):
             group = batches[start : start + k]
 """
+DRAWN_AGAIN = """            if start:
+                batches = torch.randperm(len(dataset), generator=generator).split(rows)
+"""
 
 TABLE = ReferenceTable(
     train,
@@ -401,12 +404,7 @@ TABLE = ReferenceTable(
     Misconception(
         "order_drawn_for_each_update",
         "You draw a new order for each update, and take its place from another one. An epoch has a single order.",
-        {
-            GROUPS: GROUPS.replace(
-                "            group",
-                "            batches = torch.randperm(len(dataset), generator=generator).split(rows) if start else batches\n            group",
-            )
-        },
+        {GROUPS: GROUPS.replace("            group = ", DRAWN_AGAIN + "            group = ")},
     ),
     Misconception(
         "no_scheduler_step",
