@@ -396,3 +396,219 @@ check_saved_state(train_until)
 # Then: a generator's state is a place in a sequence. At which place was it when this epoch's order was drawn, and where
 # is it afterwards?
 # </details>
+
+# %% [markdown]
+# **Modify.** In the cell after the exercise, resume with `k = 2` in place of 4. Before you run it: does it fail, end
+# at another number of updates, or give other weights?
+#
+# <details><summary>Answer</summary>
+# Other weights, and no error. A state is right only together with the settings of its run, which many programs save
+# and compare as well.
+# </details>
+
+# %% [markdown]
+# ## In Accelerate
+#
+# `accelerator.save_state(folder)` writes the weights, the optimizer, the scheduler, the loss scale and the generators;
+# `load_state` reads them. The place within the epoch is left to you: `skip_first_batches(loader, count)` passes over
+# what was done. Of its order, `save_state` keeps nothing for a data set of this kind. With `use_seedable_sampler` and a
+# `data_seed`, the order depends on that seed and the epoch alone, so `set_epoch` is enough to draw it again.
+
+# %%
+from accelerate import Accelerator, DataLoaderConfiguration
+from torch.utils.data import DataLoader
+
+
+def make_accelerated(seed):
+    model, optimizer, scheduler, generator = make_run(seed)
+    order = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=3)
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4, dataloader_config=order)
+    loader = DataLoader(dataset, batch_size=16, shuffle=True, generator=generator)  # without it, a loader draws from
+    return accelerator, *accelerator.prepare(model, optimizer, scheduler, loader)  # dropout's generator in each epoch
+
+
+# %%
+def run_accelerated(seed, folder=None, stop=None, start=None, set_epoch=True):
+    accelerator, model, optimizer, scheduler, loader = make_accelerated(seed)
+    if start:
+        accelerator.load_state(folder)
+    first_epoch, done = start or (0, 0)
+    for epoch in range(first_epoch, 4):
+        batches = accelerator.skip_first_batches(loader, done) if done else loader
+        if set_epoch:
+            batches.set_epoch(epoch)
+        for place, (inputs, targets) in enumerate(batches, start=done + 1):
+            with accelerator.accumulate(model):
+                accelerator.backward(F.mse_loss(model(inputs), targets))
+                optimizer.step()
+                scheduler.step()
+                optimizer.zero_grad()
+            if (epoch, place) == stop:
+                return accelerator.save_state(folder)
+        done = 0
+    return weights_of(accelerator.unwrap_model(model))
+
+
+# %%
+accelerated = run_accelerated(0)
+for name, stop, set_epoch in (
+    ("at the end of a group", (2, 16), True),
+    ("the same, without set_epoch", (2, 16), False),
+    ("within a group", (2, 18), True),
+):
+    with tempfile.TemporaryDirectory() as folder:
+        run_accelerated(0, folder, stop=stop)
+        resumed = run_accelerated(9, folder, start=stop, set_epoch=set_epoch)
+    print(f"{name:<28} distance {(resumed - accelerated).norm() / (accelerated - start).norm():.4f}")
+
+# %% [markdown]
+# Saved at the end of a group, the resumed run is exact. Without `set_epoch`, the new loader begins with the order of
+# epoch 0. Within a group, the gradients that its first micro-batches have added are lost, because `save_state` does not
+# keep them. Call it where `accelerator.sync_gradients` is true. Its folder is not written atomically: save into a new
+# folder, and rename that one.
+
+# %% [markdown]
+# ## In the Trainer
+#
+# The Trainer saves every `save_steps` updates, and `train(resume_from_checkpoint=...)` continues from a folder, or from
+# the latest one with `True`. It draws the orders again from its `seed`, and skips what was done.
+
+
+# %%
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+
+class Regression(nn.Module):
+    """Returns its loss, as the Trainer expects."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = make_run(0)[0]
+
+    def forward(self, inputs, targets):
+        """Return the loss and the outputs."""
+        outputs = self.layers(inputs)
+        return {"loss": F.mse_loss(outputs, targets), "outputs": outputs}
+
+
+examples = [{"inputs": inputs, "targets": targets} for inputs, targets in dataset]
+
+
+# %%
+def run_trainer(folder, checkpoint=None):
+    model, sizes = Regression(), {"per_device_train_batch_size": 16, "gradient_accumulation_steps": 4}
+    arguments = {"output_dir": folder, "num_train_epochs": 4, "learning_rate": 3e-3, "lr_scheduler_type": "cosine"}
+    arguments |= {"save_strategy": "steps", "save_steps": 29, "seed": 3, "use_cpu": True}
+    quiet = {"report_to": "none", "disable_tqdm": True, "logging_strategy": "no"}
+    trainer = Trainer(model, TrainingArguments(**arguments, **sizes, **quiet), train_dataset=examples)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=checkpoint)
+    return weights_of(model)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    uninterrupted = run_trainer(folder)
+    resumed = run_trainer(folder, f"{folder}/checkpoint-29")
+    print(", ".join(sorted(entry.name for entry in Path(folder, "checkpoint-29").iterdir())))
+print(f"resumed after 29 of 44 updates: distance {(resumed - uninterrupted).norm():.4f}")
+
+# %% [markdown]
+# The Trainer is exact here without further settings. With `ignore_data_skip=True` it resumes faster and restarts the
+# epoch. With `save_only_model=True` its checkpoints hold the weights alone, and cannot be resumed.
+
+# %% [markdown]
+# ## The price
+#
+# The next cell saves a larger model with AdamW.
+
+# %%
+import time
+
+model = nn.Sequential(*(nn.Linear(1024, 1024) for _ in range(8)))
+optimizer = torch.optim.AdamW(model.parameters())
+model(torch.randn(4, 1024)).sum().backward()
+optimizer.step()
+count = sum(weight.numel() for weight in model.parameters())
+for name, parts in {
+    "weights": model.state_dict(),
+    "weights and AdamW": {"model": model.state_dict(), "optimizer": optimizer.state_dict()},
+}.items():
+    with tempfile.TemporaryFile() as file:
+        begin = time.perf_counter()
+        torch.save(parts, file)
+        file.flush()
+        os.fsync(file.fileno())
+        seconds = time.perf_counter() - begin
+        print(
+            f"{name:<18} {file.tell() / count:6.2f} bytes per parameter, {file.tell() / 1e6:6.1f} MB, {seconds:.2f} s"
+        )
+
+# %% [markdown]
+# Weights alone take 4 bytes per parameter in float32, and weights with AdamW's two moments 12. How often should a run
+# save? Each save costs its time, and each failure the work since the last one. Young's rule balances the two:
+# `sqrt(2 x seconds of a save x seconds between failures)`.
+
+# %%
+for between_failures in (3 * 3600, 7 * 24 * 3600):
+    for save_seconds in (2, 60):
+        interval = (2 * save_seconds * between_failures) ** 0.5
+        hours, minutes = between_failures / 3600, interval / 60
+        print(f"a failure in {hours:3.0f} h, a save of {save_seconds:2d} s: save every {minutes:3.0f} min")
+
+# %% [markdown]
+# Large runs make the save itself cheap. `torch.distributed.checkpoint` lets every rank write its own shard in parallel,
+# and loads the result with another number of ranks; its `async_save` copies the state to CPU memory and writes it
+# while training goes on. `StatefulDataLoader` of torchdata has a `state_dict` that holds the place, even with workers.
+# `torchrun --max-restarts` starts all ranks again when one fails; resuming is still the script's work.
+
+# %% [markdown]
+# Checkpoints also serve a run that did *not* fail. When the loss of PaLM spiked, its authors went back about 100 steps
+# before the spike and skipped 200 to 500 batches. That needs old checkpoints, and a log that says which batches were
+# seen. In several ranks, let one of them write the log, and continue its step count from the checkpoint, so that a
+# resumed run extends its curve instead of drawing over it.
+
+# %% [markdown]
+# - **Use it when** a run is longer than you are willing to repeat, or its machine has a time limit.
+# - **Do not** pay for equality to the bit where it does not exist: some GPU kernels add in an order that varies, and
+#   another number of ranks adds in another one. All parts still belong into the checkpoint.
+# - **Combine with** sharding (lesson 18), whose ranks each save a part, and a loss scale (lesson 04), whose state is
+#   easily forgotten.
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Why does a run whose warm-up is over need its scheduler?</summary>
+# A new scheduler counts from 0, and would warm up again.
+# </details>
+# <details><summary>What do flush, fsync and replace each guarantee?</summary>
+# The system has the bytes; the disk has the bytes; the name changes in one step.
+# </details>
+# <details><summary>Which state of the shuffling generator does a checkpoint within an epoch need?</summary>
+# The one from before this epoch's order was drawn, together with the place; or the order itself and the present state.
+# </details>
+#
+# **Takeaway: a checkpoint holds whatever decides a later update, and it replaces the old one in one step.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`.
+
+# %% [markdown]
+# **Sources**
+# - [Llama team, The Llama 3 Herd of Models][llama]: 419 unexpected interruptions in 54 days.
+# - [PyTorch, Saving and loading a general checkpoint][general] and [Reproducibility][reproducibility].
+# - [Pillai et al., All File Systems Are Not Created Equal][crash]: what a rename and `fsync` guarantee.
+# - [Accelerate, Checkpointing][accelerate] and [Transformers, Trainer][trainer].
+# - [Young, A First Order Approximation to the Optimum Checkpoint Interval][young].
+# - [PyTorch, Distributed Checkpoint][dcp], [torchdata, StatefulDataLoader][stateful] and [torchrun][torchrun].
+# - [Chowdhery et al., PaLM][palm]: going back before a loss spike.
+#
+# [llama]: https://arxiv.org/abs/2407.21783
+# [general]: https://docs.pytorch.org/tutorials/recipes/recipes/saving_and_loading_a_general_checkpoint.html
+# [reproducibility]: https://docs.pytorch.org/docs/stable/notes/randomness.html
+# [crash]: https://www.usenix.org/conference/osdi14/technical-sessions/presentation/pillai
+# [accelerate]: https://huggingface.co/docs/accelerate/usage_guides/checkpoint
+# [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
+# [young]: https://doi.org/10.1145/361147.361115
+# [dcp]: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
+# [stateful]: https://meta-pytorch.org/data/main/torchdata.stateful_dataloader.html
+# [torchrun]: https://docs.pytorch.org/docs/stable/elastic/run.html
+# [palm]: https://arxiv.org/abs/2204.02311

@@ -209,13 +209,13 @@ def observe_runs(train_until: Callable[..., Any], case: TrainingCase) -> tuple[d
     return facts, whole.weights
 
 
-STATE_UPDATES = (20, 180, 190)  # the sizes of the first two states are compared; the last one is trained to
+STATE_UPDATES = (15, 120, 125)  # the sizes of the first two states are compared; the last one is trained to
 
 
 def state_case(seed: int) -> TrainingCase:
     """A run whose data set is far larger than its state, so that no epoch ends."""
     first, later, last = STATE_UPDATES
-    return TrainingCase(20_000, random.Random(seed).choice((3, 5)), 2, last, (first, later), "adamw", 3 * seed + 7)
+    return TrainingCase(3_000, random.Random(seed).choice((3, 5)), 2, last, (first, later), "adamw", 3 * seed + 7)
 
 
 def observe_states(train_until: Callable[..., Any], case: TrainingCase) -> dict[str, Any]:
