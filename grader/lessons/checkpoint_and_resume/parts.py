@@ -30,7 +30,7 @@ def run_cases(seed: int) -> tuple[Run, ...]:
     epoch = {"micro_batches": groups * k + short, "k": k}
     whole, border = groups * k + short, draw.randrange(2, groups) * k
     update, dropout = draw.randrange(400, 900), draw.choice((0.1, 0.2))
-    runs = [
+    runs: list[Run] = [
         {"micro_batch": whole},
         {"optimizer": "momentum", "micro_batch": border, "rows": "shuffled"},
         {"optimizer": "adamw", "micro_batch": whole, "rows": "shuffled", "precision": "bf16"},

@@ -207,7 +207,7 @@ class Trace:
     @contextlib.contextmanager
     def recording(self) -> Iterator[None]:
         """Record the calls of the block."""
-        names = {"fsync": self.sync, "replace": self.move, "rename": self.move}
+        names: dict[str, Callable[..., None]] = {"fsync": self.sync, "replace": self.move, "rename": self.move}
         names |= {"fdatasync": self.sync} if hasattr(os, "fdatasync") else {}
         with contextlib.ExitStack() as patches:
             for name, record in names.items():

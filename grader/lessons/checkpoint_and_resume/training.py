@@ -243,6 +243,6 @@ def _train_on(model: nn.Module, optimizer: torch.optim.Optimizer, scheduler: Any
     """Make one more update, as the process that returned the state may."""
     inputs, targets = dataset[:8]
     optimizer.zero_grad()
-    nn.functional.mse_loss(model(inputs), targets).backward()
+    nn.functional.mse_loss(model(inputs), targets).backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     scheduler.step()

@@ -29,7 +29,7 @@ def train(model: Any, optimizer: Any, scheduler: Any, generator: Any, dataset: A
     done = 0
     while done < updates:
         order = torch.randperm(len(dataset), generator=generator)
-        batches = order.split(rows)
+        batches = torch.split(order, rows)
         for start in range(0, len(batches), k):
             group = batches[start : start + k]
             if done == updates:
@@ -38,7 +38,7 @@ def train(model: Any, optimizer: Any, scheduler: Any, generator: Any, dataset: A
             for batch in group:
                 inputs, targets = dataset[batch]
                 loss = torch.nn.functional.mse_loss(model(inputs), targets)
-                (loss / len(group)).backward()
+                (loss / len(group)).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             scheduler.step()
             done += 1
@@ -340,7 +340,7 @@ def _run(function: Any, case: TrainingCase) -> Tensor:
 
 
 ORDER = "order = torch.randperm(len(dataset), generator=generator)"
-BATCHES = "batches = order.split(rows)"
+BATCHES = "batches = torch.split(order, rows)"
 STARTS = "for start in range(0, len(batches), k):"
 BACKWARD = "(loss / len(group)).backward()"
 UPDATE = """            optimizer.step()
