@@ -158,8 +158,8 @@ def run_piece(
     parts = case.build(process)
     record = Record()
     record.watch(parts[0], parts[1])
-    given = () if saved is None else (load(saved),)
-    state = train_until(*parts, dataset, case.rows, case.k, updates, *given)
+    given = None if saved is None else load(saved)
+    state = train_until(*parts, dataset, case.rows, case.k, updates, given)
     if not isinstance(state, dict):
         look_at = "Your state has another form. Return a dict from which another process can go on."
         fail("no_state_returned", "a state: a dict", type(state).__name__, look_at)

@@ -155,3 +155,8 @@ def train_until(model, optimizer, scheduler, generator, dataset, rows, k, update
 # Source: a group has k micro-batches
 # -         if position >= len(batches):
 # +         if position + k > len(batches):
+
+# %% edit="no_loop" code="no_update_made"
+# Source: the condition the other way round
+# -     while done < updates:
+# +     while done > updates:

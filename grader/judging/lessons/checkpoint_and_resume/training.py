@@ -357,6 +357,11 @@ DRAWN_AGAIN = """            if start:
 TABLE = ReferenceTable(
     train,
     Misconception(
+        "no_update_made",
+        "You make no update at all. Without a state, the first update of the first epoch comes next.",
+        {"while done < updates:": "while done > updates:"},
+    ),
+    Misconception(
         "rows_not_shuffled",
         "You take the rows in their order. Each epoch's order is a permutation that the generator draws.",
         {ORDER: "order = torch.arange(len(dataset))"},
