@@ -25,7 +25,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Which four kinds of memory does one training step hold?</summary>
+# <details><summary>Which four kinds of memory, apart from temporary buffers, does one training step hold?</summary>
 # Parameters, gradients, optimizer state, activations.
 # </details>
 # <details><summary>Which of them shrinks when the batch gets smaller?</summary>
@@ -84,13 +84,15 @@ def make_update(batch_size: int, k: int) -> dict:
 # then for `k = 2`, and mark when gradients begin to exist.
 
 # %% [markdown]
-# *Contract.*
-# - All arguments except `k` are in bytes, and so is the result.
-# - Gradients are as large as the parameters. `k` divides the batch.
-# - Leave out inputs and temporary buffers.
+# **Exercise.** Predict the peak of one update.
 #
-# The check allows 3 % of the measured peak, on other chains, including one with a small batch and one with an
-# optimizer without state.
+# *Contract.*
+# - All arguments except `k` are in bytes. Return the peak in bytes.
+# - Gradients are as large as the parameters, and `k` divides the batch.
+# - Leave out inputs and temporary buffers. The meters do not work inside your function.
+#
+# The check accepts a prediction within 3 % of the measured peak. It asks about other chains, one of them with a small
+# batch and one with an optimizer without state.
 
 
 # %% exercise="predict_peak_bytes"
@@ -123,8 +125,8 @@ check_predicted_peak(predict_peak_bytes)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write both moments as two lines of kinds, once for k = 1 and once for k = 2.<br>
-# Then: with k = 2, the first micro-batch has run backward when the second runs forward.
+# First: for each of the two moments, list the kinds that are held, once for k = 1 and once for k = 2.<br>
+# Then: with k = 2, the first micro-batch has already run backward when the second one runs forward.
 # </details>
 
 # %% [markdown]
@@ -172,17 +174,18 @@ draw_timelines({"k = 1": peaks[1], "k = 2": peaks[2]}, title="One update, batch 
 # %% [markdown]
 # | moment | parameters | state | gradients | activations |
 # |---|---|---|---|---|
-# | forward ends, k = 1 | yes | yes | no | batch |
-# | forward ends, k > 1 | yes | yes | yes | batch / k |
+# | forward pass ends, k = 1 | yes | yes | no | batch |
+# | forward pass ends, k > 1 | yes | yes | yes | batch / k |
 # | update | yes | yes | yes | no |
 
 # %% [markdown]
-# **Names.** The technique is called *gradient accumulation*. The part of the batch that runs at once is a
-# *micro-batch*; its size is the Trainer's `per_device_train_batch_size`, and `k` is `gradient_accumulation_steps`.
-# The rows of a micro-batch times `k`, times the number of devices, are the *effective batch size*.
+# **Names.** The technique is called *gradient accumulation*, and a part of the batch that runs at once is a
+# *micro-batch*. In the Trainer, the rows of a micro-batch are `per_device_train_batch_size`, and `k` is
+# `gradient_accumulation_steps`. The rows of a micro-batch times `k`, times the number of devices, are the *effective
+# batch size*.
 #
-# **Modify.** The batch is now 256 rows. Before you run the cell: does the peak rise, fall or stay the same from `k =
-# 1` to `k = 2`?
+# **Modify.** The batch now has 256 rows. Before you run the cell: from `k = 1` to `k = 2`, does the peak rise, fall or
+# stay the same?
 
 # %%
 small = {f"k = {k}": measure_peak_memory(**make_update(256, k)) for k in (1, 2)}
@@ -193,8 +196,8 @@ draw_bars(small, title="Peak of one update, batch of 256")
 # Accumulation saves memory only when the activations that are no longer held outweigh these gradients.
 #
 # <details><summary>Explain in one sentence: when is accumulation of no use for memory?</summary>
-# When the activations are small next to the parameters: the gradients then cost as much as the smaller micro-batch
-# saves.
+# When the activations are small compared with the parameters: the gradients then cost at least as much as the smaller
+# micro-batch saves.
 # </details>
 
 # %% [markdown]
@@ -237,17 +240,18 @@ print(f"relative difference to the large batch: {float((accumulated - large).nor
 
 # %% [markdown]
 # **Exercise.** Turn this into one epoch: `n` micro-batches in groups of `k`, with one update after each group. If `n`
-# is not a multiple of `k`, the last group is shorter and still gets its update.
+# is not a multiple of `k`, the last group is shorter, and it gets its update, too.
 #
 # *Contract.*
-# - All micro-batches have the same number of rows; `loss_function` returns the mean over them. Call the model, not
-#   its `forward`.
+# - All micro-batches have the same number of rows; `loss_function` returns the mean over them. Call the model, not its
+#   `forward`.
 # - Run one micro-batch forward and backward at a time.
-# - At each `optimizer.step()`, `.grad` must hold the gradient of the mean loss over **that group**, and nothing from
-#   before: an earlier run may have left gradients.
+# - At each `optimizer.step()`, `.grad` must hold the gradient of the mean loss over the micro-batches of **that
+#   group**, and nothing from before: an earlier run may have left gradients.
 # - Return nothing.
 #
-# The check compares these gradients on other sizes and with another loss; one case has fewer micro-batches than `k`.
+# The check compares these gradients, on other sizes and also with another loss; one case has fewer micro-batches than
+# `k`.
 
 
 # %% exercise="accumulate_gradients"
@@ -292,20 +296,20 @@ check_accumulated_gradients(accumulate_gradients)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write down, for n = 10 and k = 4, to which group each index belongs, and how many members that group has.<br>
+# First: for n = 10 and k = 4, write down which group each index belongs to, and how many members that group has.<br>
 # Then: a group begins where index % k is 0, and ends after k members or at the end of the list.
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is the last group not divided by k?</summary>
-# Its sum has fewer members, so division by k would make the mean too small: half as large for 2 of 4.
+# Its sum has fewer members, so dividing by k would make the mean too small: half as large for 2 members of 4.
 # </details>
 #
 # **Modify.** In the last line of the cell that defines `show_updates`, change 4 to 3. Before you run it: how many
-# updates will there be, and which micro-batches form the last one?
+# updates are there, and which micro-batches contribute to the last one?
 #
 # <details><summary>Answer</summary>
-# Four: after micro-batches 3, 6, 9 and 10. The last one is the tenth micro-batch alone.
+# Four: after micro-batches 3, 6, 9 and 10. Only the tenth micro-batch contributes to the last one.
 # </details>
 
 # %% [markdown]
@@ -344,8 +348,8 @@ print(f"target tokens in each micro-batch: {[sum(pair) for pair in lengths]}")
 print(f"mean of means: the gradient is off by {float(difference):.0%}")
 
 # %% [markdown]
-# The first micro-batch has 2 target tokens. In a mean of means, each of them weighs as much as 15 tokens of the
-# second micro-batch. The Trainer had this bug until October 2024.
+# The first micro-batch has 2 target tokens, the second has 30. In a mean of means, each token of the first weighs as
+# much as 15 tokens of the second. The Trainer had this fault until October 2024.
 
 # %% [markdown]
 # **Exercise.** Write an accumulation that gives every target token the same weight. You start from the contract
@@ -397,9 +401,10 @@ check_token_peak(accumulate_token_gradients)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: a mean over all tokens is one sum divided by one count. Which of the two is known before the first forward?<br>
-# Then: cross_entropy can return a sum instead of a mean. For the budget: a graph is freed by its backward, so ask
-# what would keep one alive.
+# First: a mean over all tokens is one sum divided by one count. Which of the two is known before the first forward
+# pass?<br>
+# Then: cross_entropy can return a sum instead of a mean. For the budget: a backward pass frees its graph, so ask what
+# would keep a graph alive.
 # </details>
 
 # %% [markdown]
@@ -565,28 +570,29 @@ def show_forms(**forms):
 show_forms(guide=guide_loop)
 
 # %% [markdown]
-# The guide's loop saves the memory but ends with different weights, and no warning says so. AdamW would hide the
-# difference, because it divides each gradient by its own size.
+# The guide's loop saves the memory, but it ends with different weights, and no warning says so. AdamW would largely
+# hide the difference, because it divides each gradient by its own size.
 #
-# `accelerator.backward` divides every loss by `k`, so the losses of the short last group, which has 2 micro-batches,
-# are divided by 4. `len(loader)` shows which micro-batches belong to the last group.
+# `accelerator.backward` divides every loss by `k`. The short last group has only 2 micro-batches, but is divided by 4,
+# too. You can derive from `len(loader)` which micro-batches these are.
 #
-# Clipping and a learning-rate schedule apply once per **update**. In a loop with Accelerate, clip only if
-# `accelerator.sync_gradients` is true; a prepared schedule waits as the optimizer does. With unequal numbers of
-# tokens, multiply the sum of the losses by `k` over the tokens of the group, because `backward` divides by `k` again.
+# Clipping and a learning-rate schedule belong to an **update**. With Accelerate, clip only if
+# `accelerator.sync_gradients` is true; a prepared schedule waits for the update, as the optimizer does. With unequal
+# numbers of tokens, multiply the sum of the losses by `k` and divide it by the group's token count, because `backward`
+# divides by `k` again.
 
 # %% [markdown]
 # **Exercise.** Write the loop with Accelerate so that it ends with the weights of `train_raw`.
 #
 # *Contract.*
-# - Use every row once, in order, in micro-batches of `rows` (the last one may have fewer), and in groups of `k`
-#   through `accelerator.accumulate`. Call `accelerator.backward` or run backward yourself.
-# - At every update, the gradient must be that of `train_raw`: the mean of the losses of that group's micro-batches,
+# - Use every row once, in order, in micro-batches of `rows` rows; the last one may have fewer. Form groups of `k`
+#   through `accelerator.accumulate`. For the backward pass, use `accelerator.backward` or your own.
+# - At every update, the gradient must be that of `train_raw`: of the mean of the losses of that group's micro-batches,
 #   where a short micro-batch counts as much as a full one.
-# - Use SGD at `learning_rate`. Return nothing.
+# - Use SGD with `learning_rate`. Return nothing.
 #
-# The check compares every gradient and the weights, on other numbers of rows and rates. It also measures a run with
-# larger micro-batches: its peak may be at most 40 % of the run without accumulation.
+# The check compares every gradient and the weights, with other numbers of rows and other learning rates. With larger
+# micro-batches, the peak may be at most 40 % of that without accumulation.
 
 
 # %% exercise="accumulate_with_accelerate"
@@ -623,13 +629,13 @@ check_accumulation_accelerate(accumulate_with_accelerate)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: print the index of each micro-batch next to the size of its group.<br>
-# Then: a loss that will be divided by k and should be divided by the size of its group needs one factor.
+# Then: a loss that will be divided by k, but should be divided by the size of its group, needs one factor.
 # </details>
 
 # %% [markdown]
-# **Exercise.** Do the same run with the Trainer. `same_run` holds its other arguments.
+# **Exercise.** Write the same run with the Trainer; `same_run` holds its other arguments.
 #
-# *Contract.* As above, through `Trainer.train`.
+# *Contract.* As above, but train through `Trainer.train`.
 
 
 # %% exercise="accumulate_with_trainer"
@@ -658,30 +664,35 @@ check_accumulation_trainer(accumulate_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: three arguments are missing in `same_run`.<br>
-# Then: their defaults are 8 rows, one accumulation step, and 5e-5.
+# Then: their defaults are 8 rows, one accumulation step, and a learning rate of 5e-5.
 # </details>
 
 # %% [markdown]
-# **Use it when** a batch does not fit and its activations outweigh the gradients. **Do not** when the whole batch
-# fits, because accumulation costs time. **Combine it with** checkpointing (lesson 03) where one row is too large.
+# - **Use it when** a batch does not fit, and its activations outweigh the gradients.
+# - **Do not when** the whole batch fits: accumulation costs time.
+# - **Combine with** checkpointing (lesson 03), where even one row is too large.
 #
 # Equality has limits: an operation that mixes the rows of a batch sees only the micro-batch. BatchNorm takes its mean
-# over fewer rows, and a contrastive loss that takes its negatives from the batch has fewer of them.
+# over fewer rows, and a contrastive loss with negatives from the batch has fewer of them.
 
 # %% [markdown] tags=["further"]
 # ## Further: the largest micro-batch that fits
 #
-# You have a batch, a budget in bytes, and a forecast. Choose the largest micro-batch.
+# You have a batch, a budget in bytes, and a function that forecasts the peak.
+#
+# **Exercise.** Find the largest micro-batch that fits.
 #
 # *Contract.*
 # - `forecast_peak(rows)` returns the peak in bytes for micro-batches of `rows` rows, from 1 to `batch`.
-# - The micro-batches must be equal, so their size divides `batch`. A peak equal to the budget fits.
-# - Return the rows as an integer; a whole-numbered float is accepted too. If nothing fits, raise a `ValueError` whose
-#   message says so.
+# - The micro-batches have to be equal, so their size divides `batch`. Return the rows of one of them; a float that
+#   equals the integer is accepted.
+# - A peak equal to the budget fits.
+# - If nothing fits, raise a `ValueError` with a message that says so.
 #
-# The check uses hypothetical jobs.
+# The check asks about hypothetical jobs.
 #
-# Before you write a search, think of the figure for a batch of 256: does a smaller micro-batch always need less?
+# Before you write a search, think of the figure for a batch of 256 rows: does a smaller micro-batch always need less
+# memory?
 
 # %% tags=["given"]
 from grader import check_largest_micro_batch
@@ -790,14 +801,15 @@ check_repaired_trainer(repair_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: by which factor is the gradient too large, in full groups and in the last one?<br>
-# Then: the Trainer asks the model whether it accepts keywords for its loss. `make_classifier` answers for it.
+# Then: the Trainer asks the model whether it accepts keywords for its loss. In `make_classifier`, the attribute answers
+# this question.
 # </details>
 
 # %% [markdown]
 # ## Further: bug hunt
 #
-# This loop was published in a guide to efficient training. With `n = 10` micro-batches and `k = 4`, it runs, and the
-# loss falls.
+# This loop was published in a guide to efficient training. Suppose that there are 10 micro-batches and
+# `accumulation_steps` is 4. The loop runs, and the loss falls.
 #
 # ```python
 # for batch_idx, (inputs, targets) in enumerate(train_loader):
@@ -808,7 +820,7 @@ check_repaired_trainer(repair_trainer)
 #         optimizer.zero_grad()
 # ```
 #
-# At which indices does it update? How many micro-batches are in each update, and what is each sum divided by?
+# At which indices does it update? How many micro-batches are in each group, and what is each sum divided by?
 
 # %% [markdown]
 # <details><summary>What the loop does</summary>
@@ -858,7 +870,8 @@ check_stream_updates(accumulate_from_stream)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what has to be known about a group before its first backward, and what can be corrected after its last one?<br>
+# First: what has to be known about a group before its first backward pass, and what can be corrected after its last
+# one?<br>
 # Then: either read one group ahead, or divide the gradients once the group is complete.
 # </details>
 
@@ -887,7 +900,7 @@ check_stream_updates(accumulate_from_stream)
 # - *DL Training: An in-depth discussion*, an essay: the loop of the bug hunt.
 # - [PyTorch, torch.Tensor.backward][backward]: gradients are added to `.grad`.
 # - [Hugging Face, fixing gradient accumulation][fix]: the mean of means in the Trainer, October 2024.
-# - [transformers issue 47688][issue]: models that take `num_items_in_batch` and do not divide.
+# - [transformers issue 47688][issue]: models that take `num_items_in_batch` but do not divide by it.
 # - [Accelerate, gradient accumulation][accelerate]: `accumulate`, and what it divides.
 #
 # [guide]: https://huggingface.co/docs/transformers/v4.30.0/en/perf_train_gpu_one

@@ -7,9 +7,10 @@
 
 # %% [markdown]
 # **You will be able to**
-# - predict the peak when every k-th block is checkpointed, and choose k;
+# - predict the peak when every k blocks form one checkpoint, and choose k;
 # - write a checkpoint as a `torch.autograd.Function`, with the gradients of the plain block;
-# - train with checkpointed layers in a raw loop, with Accelerate and with the Trainer, and measure what each saves.
+# - train with checkpointed layers in a raw loop, with Accelerate and with the Trainer, and measure what each form
+#   saves.
 
 # %% tags=["given"]
 import torch
@@ -23,26 +24,26 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Which part of memory does gradient accumulation make smaller?</summary>
-# The activations: those of one micro-batch are held, not those of the batch.
+# <details><summary>Which part of memory does gradient accumulation reduce?</summary>
+# The activations: only those of one micro-batch are held, not those of the whole batch.
 # </details>
-# <details><summary>Which default of the Trainer draws the rows at random?</summary>
-# `train_sampling_strategy`, which is "random".
+# <details><summary>Which argument of the Trainer draws the rows at random by default?</summary>
+# `train_sampling_strategy`, whose default is "random".
 # </details>
 
 # %% [markdown]
-# **The problem.** Accumulation splits the batch by rows. What if a single row does not fit?
+# **The problem.** Accumulation splits the batch by rows. What if even a single row does not fit?
 #
 # The model of this lesson has 64 blocks: Linear(64, 64), then Tanh. With 4,096 rows, the tensor between two blocks
-# takes 1 MiB. The parameters take 1 MiB in total. The forward and backward passes hold 68 MiB.
+# takes 1 MiB, and all parameters together take 1 MiB. The forward and backward passes hold 68 MiB at their peak.
 #
-# To be recomputed, a block needs only its input. Which of the 68 MiB have to stay in memory?
+# A block can be computed again from its input alone. Which of the 68 MiB have to stay in memory?
 
 # %% [markdown]
 # ## What autograd keeps
 #
-# Each operation saves what its own backward needs. Before you run the cell: how many tensors does `a + b` save, and
-# how many does `a * b`?
+# Each operation saves what its own backward pass needs. Before you run the cell: how many tensors does `a + b` save,
+# and how many does `a * b` save?
 
 # %%
 from grader import measure_saved_tensors
@@ -109,7 +110,7 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 # Two sizes describe a block.
 #
 # - *Boundary*: the bytes of its input, the previous block's output. All boundaries are equal.
-# - *Interior*: the bytes that backward needs in addition to input and output. Linear and Tanh have none.
+# - *Interior*: the bytes that the backward pass needs besides input and output. Linear and Tanh have none.
 #
 # **Exercise.** Predict the peak, which occurs when a segment has run again.
 #
@@ -119,8 +120,8 @@ def make_step(blocks, batch: int, k: int, place=device) -> dict:
 #   **recomputed** output is a new tensor.
 # - `k` divides `blocks`. Return bytes.
 #
-# The check allows 3 % of the measured peak, on other chains, some with an interior. The meters do not work inside your
-# function.
+# The check allows an error of 3 % of the measured peak, on other chains, some with an interior. The meters do not work
+# inside your function.
 
 
 # %% exercise="predict_segment_peak"
@@ -152,13 +153,14 @@ check_segment_peak(predict_segment_peak)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: draw 12 blocks in segments of 4, and mark what is kept when forward has ended.<br>
-# Then: backward comes to the last segment. Mark what is in memory once its 4 blocks have run again: how many outputs
-# of blocks, in addition to the kept inputs?
+# First: draw 12 blocks in segments of 4, and mark what is kept when the forward pass has ended.<br>
+# Then: the backward pass reaches the last segment. Mark what is in memory once its 4 blocks have run again: how many
+# outputs of blocks, in addition to the kept inputs?
 # </details>
 
 # %% [markdown]
-# **Run.** The figure shows your curve and the measured one for all `k`. The cell takes about 8 seconds.
+# **Run.** The next cell draws your curve and the measured one, for all k. It takes about 8 seconds. The cell after it
+# shows two of these runs over time.
 
 # %%
 from grader import draw_bars, draw_curves, draw_timelines
@@ -224,30 +226,31 @@ wide = {f"k = {k}": forecast_peak_memory(lambda k=k: make_wide_update(k), operat
 draw_bars(wide, title="16 wide blocks, 512 rows, one AdamW update")
 
 # %% [markdown]
-# `k = 1` is best. What counts is no longer how many inputs are kept, but how large a segment is: 4.5 MiB for each
-# block in it. With boundary `b` and interior `i`, the sum is `n / k · b + k · (b + i)`, which is smallest at `k = √(n
-# · b / (b + i))`.
+# `k = 1` is the best choice. What counts is no longer how many inputs are kept, but how large one segment is: 4.5 MiB
+# for each block in it. With boundary `b` and interior `i`, the sum is `n / k · b + k · (b + i)`, which is smallest at
+# `k = √(n · b / (b + i))`.
 #
 # | | n | b | i | best k |
 # |---|---|---|---|---|
 # | thin | 64 | 1 MiB | 0 | 8 |
 # | wide | 16 | 0.5 MiB | 4 MiB | 1.3 |
 #
-# The layers of a transformer are wide, so libraries checkpoint each layer separately.
+# Layers of a transformer are wide, so libraries checkpoint every layer by itself.
 #
-# For small `k` the peak has also **moved**: with `k = 1` its bar contains nearly all gradients, because it occurs in
-# the last segment of the backward pass rather than at its beginning. With `k = 16` it contains hardly any.
+# For small `k`, the peak has also **moved**. With `k = 1` its bar contains nearly all gradients: it is no longer where
+# the backward pass begins, but in the segment that this pass reaches last. With `k = 16` it contains hardly any
+# gradients.
 
 # %% [markdown]
-# **Names.** *Gradient checkpointing*; in PyTorch's documentation *activation checkpointing*; elsewhere
-# *recomputation* or *rematerialisation*. It has nothing to do with a checkpoint that is saved to disk.
+# **Names.** *Gradient checkpointing* is called *activation checkpointing* in PyTorch's documentation, and
+# *recomputation* or *rematerialisation* elsewhere. It has nothing to do with a checkpoint that is saved to disk.
 #
-# **Why not keep even less?** You could keep only the input of the chain and run from it up to each block. Memory
-# would no longer grow with `n`, but compute would grow with its square: for 64 blocks, 64 + 63 + ... + 1 = 2,080
-# forward passes of a block. Segments need 128 for any `k`, because each block runs twice.
+# **Why not keep even less?** You could keep only the input of the chain, and run from the start up to each block.
+# Memory would no longer grow with `n`, but compute would grow with its square: for 64 blocks,
+# `64 + 63 + ... + 1 = 2,080` forward passes of a block. Segments need 128 for any `k`, because each block runs twice.
 #
 # <details><summary>Explain in one sentence: why does one checkpoint around the whole model save nothing?</summary>
-# When it runs again in backward, all activations of the model are in memory at once, as without it.
+# When it runs again in the backward pass, all activations of the model are in memory at once, as without it.
 # </details>
 
 # %% [markdown]
@@ -294,9 +297,9 @@ print("gradient of the sum of squares:", x.grad.tolist())
 # - `torch.autograd.grad(outputs, tensors, output_gradient)` returns the gradients of `tensors`, as a tuple.
 
 # %% [markdown]
-# **Dropout** draws a new mask in each run. The second run must draw the same mask as the first, or the gradient
-# belongs to a different network. The next cell gives you two functions for that: one reads the state of the random
-# number generators, and the other runs a function from a given state.
+# **Dropout** draws a new mask in each run. The second run has to draw the same mask as the first, or the gradient
+# belongs to a different network. The next cell gives you two functions for this: `read_random_state` reads the state of
+# the random number generators, and `random_state` lets the code in a `with` statement start from such a state.
 
 # %% tags=["given"]
 from contextlib import contextmanager
@@ -402,12 +405,12 @@ check_checkpoint_peak(checkpoint_by_hand)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: list what `backward` has to return, one value for each argument of `apply`, in their order.<br>
-# Then: run the block again, with a graph and from the first run's random state. One call of torch.autograd.grad gives
-# all gradients. Which tensors may it be asked for?
+# Then: run the block again, with a graph and from the random state of the first run. One call of torch.autograd.grad
+# returns all gradients. Which tensors' gradients can you ask for?
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why do the parameters have to be handed to apply?</summary>
+# <details><summary>Explain in one sentence: why do the parameters have to be passed to apply?</summary>
 # Autograd knows only the tensors that are passed to `apply`: without the parameters, an input that needs no gradient
 # gives an output that needs none, and no gradient that `backward` returns can reach a parameter.
 # </details>
@@ -428,7 +431,7 @@ check_checkpoint_peak(checkpoint_by_hand)
 
 # %% [markdown]
 # The second implementation needs no list of parameters. It replaces each tensor that autograd saves by a number. When
-# backward asks for the first of these numbers, it runs the segment again. In short:
+# the backward pass asks for the first of these numbers, it runs the segment again. In short:
 
 
 # %%
@@ -461,13 +464,13 @@ for run in (block, lambda states: checkpoint_by_hooks(block, states)):
 
 
 # %% [markdown]
-# This version does not restore the random state, and it keeps everything that it has collected. Its second run must
-# save as many tensors as the first, so its input needs a gradient if that of the first run did. The whole idea is
-# there: *pack* and *unpack*.
+# This short form does not keep the random state, and it never frees what it has collected. Its second run has to save
+# as many tensors as the first, so its input needs a gradient where the first one did. But the idea is complete: *pack*
+# and *unpack*.
 #
-# **The cost in compute.** Each block runs twice. Does that double the work of the forward pass? The next cell counts
-# forward passes, and floating-point operations (FLOPs) with `torch.utils.flop_counter`: for each matrix product, 2
-# for each multiplication and addition.
+# **What it costs.** Each block runs twice. Does that double the work of the forward pass? The next cell counts the
+# forward passes of blocks. It also counts floating-point operations (FLOPs) with `torch.utils.flop_counter`: in each
+# matrix product, 2 for each pair of a multiplication and an addition.
 
 # %% tags=["given"]
 blocks = make_wide_blocks(8, 256, 1024).to(device)
@@ -506,9 +509,9 @@ for k in (1, 8):
 
 # %% [markdown]
 # The plain step consists of a forward pass and a backward pass of about twice its work: three parts. A second forward
-# pass adds one part: 33 %. For `k = 1` torch pays only half of that: no backward needs the **output** of a segment,
-# so torch leaves out the last layer of the second run, which is half of a block here. Your `Function` runs each block
-# to its end.
+# pass adds one part: 33 %. For `k = 1` torch pays only half of that: no backward pass needs the **output** of a
+# segment, so torch leaves out the last layer of the second run, which is half of a block here. Your `Function` runs
+# each block to its end.
 #
 # **A middle way.** A *selective policy* decides for each operator whether its result is saved. Matrix products are
 # expensive to run again, whereas GELU is cheap. Before you run the cell: how many GFLOPs are left if all products are
@@ -545,11 +548,12 @@ for name, run in {"plain": blocks, "products saved": run_selective}.items():
 # %% [markdown]
 # ## Hugging Face: one call, and a trap
 #
-# Models of transformers checkpoint each layer after a single call: `model.gradient_checkpointing_enable()`. The
-# newest versions name it `activation_checkpointing_enable()` and warn about the old name. The next cell uses
-# whichever exists.
+# Models of transformers checkpoint each layer after one call: `model.gradient_checkpointing_enable()`. The newest
+# versions name it `activation_checkpointing_enable()`, and warn about the old name. The next cell defines a function
+# that calls whichever exists.
 #
-# `from_pretrained` returns a model in **eval mode**. Before you run the cell: what does checkpointing save there?
+# `from_pretrained` returns a model in **eval mode**. Before you run the second cell: how much memory does checkpointing
+# save in this mode?
 
 
 # %% tags=["given"]
@@ -588,15 +592,15 @@ show_saved("after ")
 # %% [markdown]
 # ## Three forms of one run
 #
-# The next cells do the same run four times: without checkpoints, in a raw loop, with Accelerate, and with the
-# Trainer. The model has six layers and is in eval mode, as `from_pretrained` returns it.
+# You train the same model four times: without checkpoints, in a raw loop, with Accelerate, and with the Trainer. The
+# model has six layers and comes as `from_pretrained` returns it, in eval mode.
 #
 # | raw | Accelerate | Trainer |
 # |---|---|---|
 # | `enable_checkpointing(network)` | the same | `TrainingArguments(gradient_checkpointing=True)` |
 # | `network.train()` | the same | done inside |
 # | `loss.backward()` | `accelerator.backward(loss)` | done inside |
-# | `optimizer.step()` | that of a prepared optimizer | done inside |
+# | `optimizer.step()` | the same, of a prepared optimizer | done inside |
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -704,14 +708,14 @@ check_checkpointing_accelerate(checkpoint_with_accelerate)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what does the Trainer do before its first batch that a loop of your own has to do itself?<br>
+# First: what does the Trainer do before its first batch that your own loop has to do itself?<br>
 # Then: write the loop of lesson 00, and add two lines to it.
 # </details>
 
 # %% [markdown]
-# **Exercise.** Do the same run with the Trainer.
+# **Exercise.** Write the same run with the Trainer.
 #
-# *Contract.* As above, through `Trainer.train`. `same_run` and `trainer_argument` are given.
+# *Contract.* As above, but train through `Trainer.train`; `same_run` and `trainer_argument` are given.
 
 
 # %% exercise="checkpoint_with_trainer"
@@ -739,7 +743,7 @@ check_checkpointing_trainer(checkpoint_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: three arguments are missing in `same_run`.<br>
-# Then: their defaults are 8 rows, 5e-5, and no checkpoints.
+# Then: their defaults are 8 rows, a learning rate of 5e-5, and no checkpoints.
 # </details>
 
 # %% [markdown]
@@ -755,10 +759,10 @@ checkpointed_step = make_step(blocks, 512, 1)["step"]
 print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_count=1))
 
 # %% [markdown]
-# The FLOPs above increase by 17 %. The step slows down by more, because GELU and its buffers also run twice, and they
-# cost time with hardly any FLOPs.
+# According to the FLOPs above, a step has 17 % more work. It slows down by more than that, because GELU and its buffers
+# run twice as well, and they cost time but hardly any FLOPs.
 #
-# For comparison with your device, here is a published run on a V100 with BERT-large, batch 1 and 4 accumulation
+# For comparison with your device, here is a published run of BERT-large on a V100, with batch 1 and 4 accumulation
 # steps:
 #
 # | | samples per second | memory occupied |
@@ -766,16 +770,16 @@ print(measure_step_time(plain_step, checkpointed_step, run_count=2, warm_up_coun
 # | accumulation | 7.75 | 8,681 MiB |
 # | accumulation and checkpointing | 5.99 | 6,775 MiB |
 #
-# That is 22 % less memory for 23 % fewer samples per second, which is 29 % more time for each. The guide says that
-# checkpointing "slows down training by about 20%": this fits the samples per second.
+# Checkpointing saves 22 % of the memory and costs 23 % of the samples per second, which is 29 % more time per sample.
+# The guide says that checkpointing "slows down training by about 20%", which fits the samples per second.
 
 # %% [markdown]
-# **Use it when** a step does not fit, or when the freed memory allows a larger batch. **Do not** when the peak is in
-# the optimizer, or the interiors are small. **Combine it with** accumulation (lesson 02) and mixed precision (lesson
-# 05).
+# - **Use it when** a step does not fit, or when the freed memory allows a larger batch.
+# - **Do not when** the peak is in the optimizer's update, or the interiors are small.
+# - **Combine with** accumulation (lesson 02) and mixed precision (lesson 05).
 
 # %% [markdown]
-# **Two related techniques.** *Offload*: `torch.autograd.graph.save_on_cpu` moves saved tensors to the CPU and
+# **Two related techniques.** *Offloading*: `torch.autograd.graph.save_on_cpu` moves saved tensors to the CPU and
 # recomputes nothing. And given a memory budget, `torch._functorch.config.activation_memory_budget`, `torch.compile`
 # chooses by itself what to recompute.
 
@@ -802,28 +806,28 @@ print(f"parameters, gradients and two moments alone: {335_143_938 * 4 * 4 / MIB:
 # %% [markdown] tags=["further"]
 # ## Further: meet a budget on a model that you have not seen
 #
-# So far all blocks were alike. Here some are large and some are small, and you have a budget in bytes. You choose
-# which blocks to checkpoint, **each one separately**.
+# So far all blocks were alike. Here some are large and some are small, and you have a budget in bytes. Choose which
+# blocks to checkpoint, **each by itself**.
 #
-# Backward goes from the last block to the first. When it comes to a block, all that it needs of this block is in
-# memory, recomputed or kept. Of the earlier blocks, it holds their inputs and whatever was **kept**. The later blocks
-# have been freed.
+# The backward pass goes from the last block to the first. When it reaches a block, all that it needs of this block is
+# held, kept or recomputed. Of the blocks before it, the inputs and the **kept** interiors are held; of the blocks after
+# it, nothing.
 #
-# | backward is at block | held |
+# | backward pass is at block | held |
 # |---|---|
 # | 2 | inputs of 0, 1, 2; kept interiors of 0, 1; interior of 2 |
 # | 1 | inputs of 0, 1; kept interior of 0; interior of 1 |
 
 # %% [markdown]
-# The peak is the largest of these rows. Before you checkpoint a block, ask two questions: which rows does that make
-# smaller, and which row does it leave unchanged?
+# The peak is the largest of these rows. So ask two questions about a block before you checkpoint it: which rows does
+# that make smaller, and which ones does it leave unchanged?
 #
-# `measure_saved_tensors(lambda: block(states)).total_bytes` measures what backward needs of a block: its input and
-# its interior. While backward is **inside** a block, it also holds a gradient half as large as the block's interior,
-# so count the interior of the current block 1.5 times, and inputs once.
+# `measure_saved_tensors(lambda: block(states)).total_bytes` returns what the backward pass needs of a block: its input
+# and its interior. While the backward pass is **inside** a block, it also holds a gradient half as large as the
+# interior. Therefore count the interior of that block 1.5 times, and inputs once.
 #
-# Each row also has the parameters, their gradients, and the output of the chain. Gradients of early blocks appear
-# late, so counting all of them gives an upper limit. The budgets leave some room, but not enough for half a large
+# Each row also includes the parameters, their gradients, and the output of the chain. The gradients of early blocks are
+# computed late, so counting all gradients gives an upper limit. The budgets leave some room, but not for half a large
 # block.
 
 # %% tags=["given"]
@@ -850,8 +854,8 @@ for index, block in enumerate(unequal):
 # *Contract.*
 # - Return a **function** of a tensor such as `inputs`, with any number of rows, that returns what `blocks` would, with
 #   the gradients of the plain blocks, with dropout too.
-# - Forward and backward may hold at most `budget_bytes`, including parameters, gradients and input. The budget can be
-#   met.
+# - The forward and backward passes may hold at most `budget_bytes`, including parameters, gradients and input. The
+#   budget can be met.
 # - **As few blocks as possible** run twice; none if everything fits.
 # - You may run the blocks beforehand; leave them in train mode. The outputs of all blocks have the same size.
 #
@@ -911,13 +915,14 @@ check_budget_peak(fit_into_budget)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write a function that returns the peak for a set of chosen blocks: the largest row of the table above.<br>
-# Then: at most ten blocks have at most 1,024 sets. In which order do you try them, if few blocks are to run twice?
+# Then: ten blocks have at most 1,024 sets. In which order do you try them, if as few blocks as possible are to run
+# twice?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why is it of no use to checkpoint the last block?</summary>
-# Backward begins with it, so its second run would immediately follow the first, and all of its activations are in
-# memory either way.
+# The backward pass begins with it, so its second run would follow its first at once, and everything in it is held
+# either way.
 # </details>
 
 # %% [markdown]
@@ -951,8 +956,8 @@ check_budget_peak(fit_into_budget)
 # *Contract.* `checkpoint(block, inputs)` takes a module and a tensor, on the CPU. Return a set or list of names,
 # empty for a correct checkpoint:
 #
-# - `"parameter_gradients"`: after backward, parameters have no gradient;
-# - `"random_state"`: with dropout, gradients differ from those of the plain block, from the same seed;
+# - `"parameter_gradients"`: after the backward pass, parameters have no gradient;
+# - `"random_state"`: with dropout and the same seed, gradients differ from the plain block's;
 # - `"input_without_gradient"`: for such an input, the output needs no gradient, though the parameters do;
 # - `"no_recompute"`: the block runs only once.
 #
@@ -1002,24 +1007,25 @@ check_found_faults(find_faults)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: one small block with dropout is enough. Run it plainly and through the checkpoint, both from one seed.<br>
-# Then: which of the four can be seen from the input's gradient, which from .grad of a parameter, which from a hook?
+# First: one small block with dropout is enough. Run it plainly and through the checkpoint, both times from one
+# seed.<br>
+# Then: which of the four faults show in the input's gradient, which in .grad of a parameter, and which in a hook?
 # </details>
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>What is in memory when a segment has run again in backward?</summary>
-# The inputs of this segment and of the earlier ones, and everything that backward needs of this one segment.
+# The inputs of this segment and of those before it, and everything that the backward pass needs of this one segment.
 # </details>
 # <details><summary>When is k = 1 better than the square root?</summary>
-# When the interior of a block is large next to its boundary, as in transformers.
+# When the interior of a block is large compared with its boundary, as in transformers.
 # </details>
-# <details><summary>Checkpointing is enabled, and memory did not change. What are two causes?</summary>
+# <details><summary>Checkpointing is enabled, but memory did not change. What are two possible causes?</summary>
 # The model is in eval mode, or one checkpoint contains everything.
 # </details>
 #
-# **Takeaway: keep what is small between blocks, and recompute what is large inside them.**
+# **Takeaway: keep what is small between blocks, and compute again what is large inside them.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 04, number formats.
 

@@ -40,8 +40,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}; autocast in {le
 # </details>
 
 # %% [markdown]
-# **The problem.** The model is a chain of 10 blocks. Most of its gradients are smaller than 2**-24. float32
-# represents such numbers like any other; in fp16 they become zero.
+# **The problem.** The model is a chain of 10 blocks. Most of its gradients are smaller than 2**-24. Float32 represents
+# them like any other number, but fp16 rounds those that are at most half as large to zero.
 #
 # How many gradients are left when you train in fp16? The next cell counts the zeros. Then it multiplies the loss by a
 # **scale** before `backward()`, which multiplies every gradient by the same number, and counts again.
@@ -69,14 +69,14 @@ for dtype, exponents in ((torch.float16, (0, 8, 12, 16, 26)), (torch.bfloat16, (
         print(f"{dtype!s:<15} scale 2**{exponent:<2}  zeros {zeros:5.1%}   inf or NaN {infinite:5.1%}")
 
 # %% [markdown]
-# More than half of the gradient is zero. No error is raised: a number that is too small becomes 0.
+# More than half of the gradient is zero, and no error is raised: a number that is too small becomes 0.
 #
-# A scale of `2**16` brings nearly all of it back. A scale of `2**26` is too much: numbers above 65,504 become inf, and
-# what is computed from them is inf or NaN. And bf16 needs no scale at all. It has the exponents of float32, and pays
-# with precision.
+# A scale of `2**16` brings nearly all of it back. A scale of `2**26` is too large: numbers that round to more than
+# 65,504 become inf, and what is computed from them is inf or NaN. In bf16, no scale is needed at all, because it has
+# the exponents of float32; it pays with precision.
 #
-# The picture sorts the gradients by size. Left of 2**-24, fp16 has nothing; what is just below rounds up to it. The
-# scale moves everything 16 places to the right.
+# The picture sorts the gradients by size. Left of 2**-24, fp16 has no numbers; what is just below is rounded up to it.
+# The scale shifts the curve to the right, by 16 powers of two.
 
 
 # %%
@@ -98,8 +98,8 @@ draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label
 # %% [markdown]
 # ## Predict: the scale after a history
 #
-# Which scale is right? It changes during training, so a **dynamic loss scaler** searches all the time. It tries as
-# large a scale as it can, by three rules:
+# Which scale is right? That changes during training, so a **dynamic loss scaler** searches for it all the time. It
+# keeps the scale as large as it can, by three rules:
 #
 # 1. If a gradient is inf or NaN, **skip** this update and halve the scale (*back-off*).
 # 2. After `growth_interval` good updates **in a row**, double the scale (*growth*).
@@ -115,7 +115,7 @@ draw_curves(bins, curves, title=title, x_label="from 2 to the power of", y_label
 # - Return the scale that the **next** update will use.
 #
 # The check asks for the scale after every update of four histories. One of them has infinities at updates 2 and 9,
-# counted from 0, with growth after 4.
+# counted from 0, and a growth interval of 4.
 
 
 # %% exercise="predict_scale"
@@ -176,29 +176,29 @@ for update, is_inf in enumerate(history):
     print(f"update {update:>2}  {'inf ' if is_inf else 'good'}  scale {scaler.get_scale():>7,.0f}{note}")
 
 # %% [markdown]
-# **Investigate.** After the inf at 2 the scale is 32,768, and the count is 0. Updates 3, 4, 5 and 6 are good, so it
-# doubles after 6. A count that went on through the inf would double it after 4.
+# **Investigate.** After the inf at update 2, the scale is 32,768, and the count is 0. Updates 3, 4, 5 and 6 are good,
+# so the scale doubles after update 6. A count that continued through the inf would double it after update 4.
 #
 # In words: *the scale climbs until it overflows, then goes one step down.* An occasional overflow is normal and costs
 # one update.
 #
-# **Names.** *Loss scaling*, static or *dynamic*; `GradScaler`, *AMP* for autocast with a scaler. A gradient that
-# becomes 0 *underflows*, one that becomes inf *overflows*.
+# **Names.** *Loss scaling* is static or *dynamic*. PyTorch's scaler is `GradScaler`, and *AMP* is autocast with a
+# scaler. A gradient that becomes 0 *underflows*; one that becomes inf *overflows*.
 
 # %% [markdown]
 # **Modify.** Set `growth_interval = 2` in the cell with the scaler. Before you run it: where does the scale end,
 # higher, lower or at the same place?
 #
 # <details><summary>Answer</summary>
-# Higher: at 1,048,576. There are 2, 6 and 4 good updates in a row, so 1 + 3 + 2 doublings, and 2 halvings. Four
-# doublings remain.
+# Higher, at 1,048,576. There are 2, 6 and 4 good updates in a row, which make `1 + 3 + 2` doublings. After 2 halvings,
+# four doublings remain.
 # </details>
 
 # %% [markdown]
 # ## Complete: a dynamic loss scaler
 #
-# Here is a worked example first: a **static** scale, by hand. It adds two things to a plain update: multiply the
-# loss, and divide the gradients before the step. The division is exact, because the scale is a power of two.
+# Here is a worked example first: a **static** scale, by hand. It adds two operations to a plain update: it multiplies
+# the loss, and it divides the gradients before the step. The division is exact, because the scale is a power of two.
 
 # %% tags=["given"]
 from types import SimpleNamespace
@@ -282,7 +282,7 @@ check_scaled_updates(scaled_update)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two branches. In which of them may a weight change?<br>
+# First: there are two branches. In which of them may a weight change?<br>
 # Then: in the branch without a step, which two attributes of the scaler change? In the other one, which line comes
 # before the step, and for which parameters?
 # </details>
@@ -328,8 +328,8 @@ print(f"the weight of Linear    {str(layer.weight.dtype).removeprefix('torch.')}
 #
 # Two rules for the region:
 #
-# - It contains the **forward pass and the loss**. Backward stays outside: each of its operators runs in the format of
-#   its forward operator.
+# - It contains the **forward pass and the loss**. The backward pass stays outside: each of its operators runs in the
+#   format of its forward operator.
 # - The weights stay float32. Their 16-bit copies are made once per region, so a weight that is used twice is cast
 #   once.
 
@@ -367,13 +367,14 @@ for order in ("clip, then unscale", "unscale, then clip"):
 # **Exercise.** Write one update in fp16 from a **group of micro-batches**, as in lesson 02.
 #
 # *Contract.*
-# - Call `model(inputs)` under autocast in `torch.float16`, for the device of the inputs; the loss may be inside.
-# - Run one micro-batch forward and backward at a time, through the given `scaler`. Gradients may be left from before.
-# - Step on the gradient of the group's mean loss, unscaled, then clipped to `max_norm`. `scaler.step` skips a step
-#   with inf or NaN. Update the scaler once, after a skip too.
+# - Call `model(inputs)` under autocast in `torch.float16`, for the device of the inputs; the loss may be inside, too.
+# - Run one micro-batch forward and backward at a time, through the given `scaler`. An earlier run may have left
+#   gradients.
+# - Step on the gradient of the group's mean loss, unscaled, then clipped to `max_norm`. `scaler.step` skips a step with
+#   inf or NaN. Update the scaler once per group, also after a skip.
 # - Return the norm **before** clipping; after a skip, inf or NaN.
 #
-# The check compares every update, with overflows and unequal groups.
+# The check compares every update, in runs with overflows and with groups of unequal size.
 
 
 # %% exercise="train_group"
@@ -423,7 +424,7 @@ check_clipped_updates(train_group)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: sort the calls by how often they come: once for each micro-batch, or once for each group.<br>
+# First: sort the calls by how often they occur: once for each micro-batch, or once for each group.<br>
 # Then: what ends the autocast region, and which of the scaler's calls is inside the loop?
 # </details>
 
@@ -432,12 +433,12 @@ check_clipped_updates(train_group)
 # backward() adds up scaled gradients, so their sum carries the scale exactly once.
 # </details>
 #
-# **Modify.** In the cell with `show_norms`, change the first scale to `2.0**40`. Before you run it: what is printed
-# for the first groups?
+# **Modify.** In the cell that defines `show_norms`, change `init_scale` to `2.0**40`. Before you run it: what is
+# printed for each group?
 #
 # <details><summary>Answer</summary>
-# NaN or inf, and a scale that is halved each time: five groups are not enough to come down. That is why training logs
-# with fp16 begin with a few skipped updates.
+# NaN or inf, and a scale that is halved each time: five groups are not enough to bring it down. This is why logs of
+# training in fp16 begin with a few skipped updates.
 # </details>
 
 # %% [markdown]
@@ -485,12 +486,12 @@ draw_bars(measured, title="Peak of one update, batch of 512")
 
 # %% [markdown]
 # With 32 rows nothing is saved, because the peak is in the update, where no activation is held. With 512 rows the
-# activations fall from 72 MiB to 36 MiB, and 16 MiB of weight copies are added: half of the 32 MiB of parameters.
-# With 4,096 rows half of the activations is nearly all that counts.
+# activations fall from 72 MiB to 36 MiB, and 16 MiB of weight copies are added: half of the 32 MiB of parameters. With
+# 4,096 rows the activations are so large that halving them is nearly all that counts.
 #
 # In words, **for this chain**: *autocast saves half of the activations, less half of the parameters.* The chain has
-# matrix products and GELU only, so all of its activations are stored in 16 bits. The price section shows a model that
-# saves half as much.
+# only matrix products and GELU, so all of its activations are stored in 16 bits. The section on the price shows a model
+# that saves half as much.
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: when does autocast cost memory?</summary>
@@ -569,20 +570,20 @@ print(f"autocast in the forward: {accelerator.native_amp}")
 # the same. On CUDA, both the scaler and autocast are active.
 #
 # A second trap costs memory. `prepare` casts what the model returns to **float32**. A classifier returns two numbers
-# per row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Compute
-# the loss inside the model and return only that, where memory is short.
+# per row. A language model returns logits [rows, time, vocabulary]: at 4 x 2,048 x 128,000, a copy of 3.9 GiB. Where
+# memory is short, compute the loss inside the model and return only the loss.
 
 # %% [markdown]
 # **Exercise.** Train a classifier in **bf16 on every device**, twice: in a loop with Accelerate, and with the Trainer.
 #
 # *Contract.*
 # - Use every row once, in order, `rows` at a time; the last batch may be smaller. Use SGD at `learning_rate`.
-# - Accelerate: use `new_accelerator` with its precision, and prepare model, optimizer and loader.
+# - Accelerate: pass the precision to `new_accelerator`, and prepare model, optimizer and loader.
 # - Trainer: `same_run` holds the other arguments.
 # - Return nothing, and keep nothing.
 #
-# Each form is checked on its own: the gradients and weights of `train_raw` with `torch.bfloat16`, autocast in every
-# forward pass, and a peak of at most 85 % of the float32 run's.
+# Each form has its own check, which compares the gradients and weights with those of `train_raw` in `torch.bfloat16`.
+# Every forward pass must run under autocast, and the peak may be at most 85 % of that of the float32 run.
 
 # %% tags=["given"]
 from grader import check_autocast_accelerate, check_autocast_trainer
@@ -626,9 +627,9 @@ def autocast_with_trainer(model, dataset, rows: int, learning_rate: float) -> No
 
 
 # %% [markdown]
-# **Look.** The cell does one run of two updates in four ways. For each it prints the distance of the final weights
-# from those of the raw bf16 loop, the peak of a whole run, and the time per update, in which the form's own set-up is
-# included.
+# **Look.** The next cell does one run of two updates in four ways. For each it prints the distance of the final weights
+# from those of the raw bf16 loop, the peak of a whole run, and the time per update, which includes the form's own
+# set-up.
 
 # %%
 import io
@@ -673,9 +674,9 @@ check_autocast_trainer(autocast_with_trainer)
 # %% [markdown]
 # ## The price
 #
-# What is gained in time depends on the device: special units for 16-bit products, and half the bytes to move. Guides
-# add that the casts cost almost nothing. Before you run the cell: is autocast faster on this device, and with how many
-# rows do casts cost more of a step?
+# How much time autocast saves depends on the device. The gain comes from special units for 16-bit products, and from
+# having half the bytes to move. Guides add that the casts cost almost nothing. Before you run the cell: is autocast
+# faster on this device, and do casts take a larger part of a step with 8 rows or with 256?
 
 # %%
 float32_step, autocast_step = (make_update(256, dtype, device)["step"] for dtype in formats.values())
@@ -694,10 +695,9 @@ for batch in (8, 256):
     print(f"{batch:>3} rows: casts of weights and gradients take {share:.0%} of the step's time")
 
 # %% [markdown]
-# The last number of the second line is the factor. A CPU gains only with instructions for 16-bit products, and few
-# have them for fp16: there the price reverses. Each step casts each weight once and each gradient back, whatever the
-# number of rows, so their share is largest with few rows. Here both shares are below 5 %, as small as
-# the guides say.
+# The second line ends with the factor. A CPU gains time only with instructions for 16-bit products; few have them for
+# fp16, and the others lose time. Each step casts each weight once and each gradient back, whatever the number of rows,
+# so their share is largest with few rows: below 5 % on two CPU cores, as small as the guides say.
 #
 # A published run on a V100 with BERT-large:
 #
@@ -735,9 +735,9 @@ print("not forecast: allocator reserve and fragmentation")
 # Kept gradients are 1.2 of the 3.0 and 3.3 GiB that are missing. The rest is not explained here. It appears in the
 # float32 row too, so it does not come from mixing formats.
 #
-# The sentence above promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the sums of
-# the residual stream. These are stored in full, and the 16-bit copy that a product reads is stored **in addition**. In
-# a chain there are none of them.
+# The sentence on the chain promises twice what is saved. On CUDA, softmax and LayerNorm return float32, and so do the
+# sums of the residual stream. These tensors are stored in full, and the 16-bit copy that a product reads is stored **in
+# addition**. The chain has no such tensors.
 
 # %% [markdown]
 # **Modify.** Add `"fp16_accumulation_checkpointing": {"accumulate": 2}` to the rows (5 seconds more). Are gradients
@@ -749,8 +749,8 @@ print("not forecast: allocator reserve and fragmentation")
 # </details>
 
 # %% [markdown]
-# - **Use it when** your device has units for 16-bit products: for time first, and for memory with large batches or
-#   long rows. bf16 where there is hardware for it, fp16 with a scaler on older GPUs (V100, T4).
+# - **Use it when** your device has units for 16-bit products: for time first, and for memory with large batches or long
+#   rows. Take bf16 where there is hardware for it, and fp16 with a scaler on older GPUs (V100, T4).
 # - **Do not when** the weights outweigh the activations and memory is the limit, or when your device computes 16-bit
 #   products slowly: measure one step.
 # - **Combine with** accumulation (scale each micro-batch, unscale once) and checkpointing (recomputation runs under
@@ -774,14 +774,14 @@ for dtype, eps in ((torch.float16, 1e-8), (torch.float16, 1e-4), (torch.bfloat16
 # In fp16 an `eps` of 1e-8 becomes 0, and 0 / (0 + 0) is NaN. One gradient of 0 is enough, such as that of an
 # embedding row that the batch does not use. The remedy is `eps=1e-4` or bf16. Small updates are also lost, as above.
 #
-# **Switches for float32 products.** On Ampere GPUs and newer, `torch.set_float32_matmul_precision("high")` lets
-# float32 matrix products round their inputs to tf32 (lesson 04). It saves no byte. It is a switch for products that
-# autocast does not touch. The Trainer calls it `tf32=True`. bf16 and tf32 need Ampere or newer to be fast. A T4 is
-# older, so there it is fp16 and a scaler.
+# **Switches for float32 products.** On Ampere GPUs and newer, `torch.set_float32_matmul_precision("high")` lets float32
+# matrix products round their inputs to tf32 (lesson 04). It is meant for products that autocast does not touch, and it
+# saves no memory. In the Trainer, the switch is `tf32=True`. Both bf16 and tf32 need Ampere or newer to be fast. A T4
+# is older, so use fp16 with a scaler there.
 
 # %% [markdown]
-# **fp16, and its scale history.** The raw loop has a scaler on every device. The two forms have one on CUDA only:
-# there the next cells print three histories, and you compare them update by update.
+# **fp16, and its scale history.** The raw loop has a scaler on every device. The two forms have one on CUDA only.
+# There, the next cells print the scales of all three, so that you can compare them update by update.
 
 # %%
 from accelerate.utils import GradScalerKwargs
@@ -870,7 +870,7 @@ print(f"warnings: {len(caught)}")
 
 # %% [markdown]
 # <details><summary>What the loop does</summary>
-# The scaler's default device is CUDA. Without a GPU it warns once, switches itself off, and every scale is 1: the
+# The scaler's default device is CUDA. Without a GPU it warns once and switches itself off, so every scale is 1, and the
 # first layers get gradients of 0. With a GPU, autocast for the CPU leaves a forward pass on CUDA in float32.
 # </details>
 
@@ -925,20 +925,20 @@ check_fp16_on_its_device(train_in_fp16)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: two objects of this loop are made for a device. Which?<br>
+# First: two objects in this loop are made for a device. Which ones?<br>
 # Then: who knows the device that the model is on?
 # </details>
 
 # %% [markdown]
 # ## Further: what is wrong with this run?
 #
-# A training script in fp16 writes down, for each update, the loss scale, the norm of the unscaled gradient, and the
-# first module with inf or NaN, if there is one, with the pass in which it appeared. You find `nan` in the log. Three
-# stories fit:
+# For each update, a training script in fp16 logs the loss scale and the norm of the unscaled gradient. It also logs the
+# first module with inf or NaN, if there is one, and the pass in which that appeared. You find `nan` in the log. There
+# are three possible explanations:
 #
 # - `"overflow"`: the scaler tried too large a scale. The run is healthy.
-# - `"collapse"`: the true gradients grow, and the scale falls with them. The learning rate or the data need a look.
-# - `"bug"`: a module computes inf or NaN whatever the scale is.
+# - `"collapse"`: the true gradients grow, and the scale falls as they do. Look at the learning rate or the data.
+# - `"bug"`: a module computes inf or NaN, whatever the scale is.
 
 # %% tags=["given"]
 from grader import check_diagnosed_runs, recorded_runs
@@ -959,7 +959,8 @@ for number, log in enumerate(recorded_runs()):
 # - Every log has a bad update and a finite norm.
 # - Return `"overflow"`, `"collapse"` or `"bug"`.
 #
-# The check asks about eight runs. A healthy one may start with far too large a scale, and end anywhere.
+# The check asks about eight runs. A healthy run may start with a scale that is far too large, and may end at any
+# update, even a skipped one.
 
 
 # %% exercise="diagnose_run"
@@ -998,7 +999,7 @@ check_diagnosed_runs(diagnose_run)
 # ## Further: a job over its budget
 #
 # The model is a language model of 8 blocks, with rows of several hundred positions and a batch of 4 rows. One plain
-# update holds about 100 MiB. You have 12 % of that.
+# update holds about 100 MiB. Your budget is 12 % of that.
 
 # %% [markdown]
 # **Exercise.** Make one update within the budget.
@@ -1009,8 +1010,8 @@ check_diagnosed_runs(diagnose_run)
 # - All rows have the same number of tokens. Gradients are None when you begin. Return nothing.
 # - The peak may be at most 12 % of the plain update's.
 #
-# Part II has what you need. One tool is not enough. The next cell shows what the model's forward pass does, in parts
-# that you may call yourself.
+# Part II of the course has what you need, but one tool is not enough. The next cell shows what the model's forward pass
+# does, in parts that you may call yourself.
 
 # %% tags=["given"]
 from grader import check_update_peak, check_whole_batch_update, make_token_batch, make_transformer
@@ -1082,7 +1083,7 @@ check_update_peak(update_within_budget)
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Why is the loss scaled, and not the gradients?</summary>
-# A gradient that has become 0 stays 0, so the scale has to be applied before backward computes it.
+# A gradient that has become 0 stays 0, so the scale has to be applied before the backward pass computes it.
 # </details>
 # <details><summary>In which order: step, clip, update, unscale?</summary>
 # Unscale, clip, step, update, each once per update.

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import nbformat
 from nbformat.notebooknode import NotebookNode
+from sequence import describe_sequence, draw_sequence
 
 import grader
 from grader.authoring.executed import disturbances, execute
@@ -39,7 +40,7 @@ MOVED = (
     (re.compile(r"\]\(course/(\w+)\.ipynb\)"), r"](lessons/\1.ipynb)"),
     (re.compile(r"\]\(docs/images/"), "](images/"),
     (re.compile(r"\]\(docs/instructor\.md"), "](instructor.md"),
-    (re.compile(r"\]\(docs/teaching\.md"), "](teaching.md"),
+    (re.compile(r"\]\(docs/(teaching|rubric|release|other_tools)\.md"), r"](\1.md"),
     (re.compile(r"\]\((?:\.\./)?CONTRIBUTING\.md\)"), "](contributing.md)"),
     (re.compile(r"\]\((?:\.\./)?CHANGELOG\.md\)"), "](changelog.md)"),
     (re.compile(r"\]\((?:\.\./)?README\.md"), "](index.md"),
@@ -117,6 +118,15 @@ def alternative_text(cell: NotebookNode) -> str:
     return " ".join(filter(None, texts))
 
 
+def what_builds_on_what(sources: list[Path]) -> str:
+    """Draw which lesson builds on which, and return the section that shows the picture."""
+    planned = read_planned(sources)
+    (PAGES / "images" / "sequence.svg").write_bytes(draw_sequence(planned))
+    caption = "An arrow leads from a lesson to one that builds on it. Arrows that follow from others are left out."
+    picture = f"![{describe_sequence(planned)}.](images/sequence.svg)"
+    return f"\n## What builds on what\n\n{caption}\n\n{picture}\n"
+
+
 def plans(sources: list[Path]) -> str:
     """Return the three plans of the course as tables, from what the lessons state."""
     planned = read_planned(sources)
@@ -129,21 +139,38 @@ def write_texts(lessons: list[Lesson]) -> None:
     """Write the pages that are texts: the front page, the syllabus, the guides, the public names."""
     guides = {
         "teaching": "docs/teaching.md",
+        "rubric": "docs/rubric.md",
+        "other_tools": "docs/other_tools.md",
+        "release": "docs/release.md",
         "instructor": "docs/instructor.md",
         "contributing": "CONTRIBUTING.md",
         "changelog": "CHANGELOG.md",
     }
     for page, path in guides.items():
         (PAGES / f"{page}.md").write_text(moved((ROOT / path).read_text(encoding="utf-8")), encoding="utf-8")
+    sources = [lesson.path for lesson in lessons]
     with (PAGES / "teaching.md").open("a", encoding="utf-8") as page_of_plans:
-        page_of_plans.write(plans([lesson.path for lesson in lessons]))
+        page_of_plans.write(what_builds_on_what(sources) + plans(sources))
     front = moved((ROOT / "README.md").read_text(encoding="utf-8")).replace("](LICENSE)", "](LICENSE.md)")
     (PAGES / "LICENSE.md").write_text(
         "# Licence\n\n" + (ROOT / "LICENSE").read_text(encoding="utf-8"), encoding="utf-8"
     )
     contents = [
         toctree("Course", ["syllabus", *(f"lessons/{lesson.stem}" for lesson in lessons)]),
-        toctree("Teach and develop", ["teaching", "instructor", "api", "contributing", "changelog", "LICENSE"]),
+        toctree(
+            "Teach and develop",
+            [
+                "teaching",
+                "rubric",
+                "other_tools",
+                "instructor",
+                "api",
+                "contributing",
+                "release",
+                "changelog",
+                "LICENSE",
+            ],
+        ),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
     (PAGES / "syllabus.md").write_text(syllabus(lessons), encoding="utf-8")

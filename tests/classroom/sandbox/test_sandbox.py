@@ -155,6 +155,14 @@ def test_no_secret_of_the_machine_is_in_the_environment(level: str) -> None:
     )
 
 
+def test_a_kernel_computes_with_the_instructions_of_its_judge(level: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {"ATEN_CPU_CAPABILITY": "default", "ONEDNN_MAX_CPU_ISA": "SSE41", "DNNL_MAX_CPU_ISA": "SSE41"}
+    for name, value in chosen.items():
+        monkeypatch.setenv(name, value)
+    execution = run(level, "import os; print({name: os.environ.get(name) for name in " + repr(list(chosen)) + "})")
+    assert printed(execution, 0).strip() == str(chosen)
+
+
 def test_too_much_memory_is_an_error_of_the_cell(level: str) -> None:
     execution = run(level, "x = bytearray(3 << 30)", "print('alive')", limits=Limits(20, 60, memory_bytes=GIB))
     assert states(execution) == ["error", "ok"]
