@@ -9,7 +9,7 @@
 # **You will be able to**
 # - predict which parts of a run a checkpoint must hold;
 # - save a file so that a kill at any moment leaves the old checkpoint or the new one;
-# - write a training loop that another process continues in the middle of an epoch, equal to the bit.
+# - write a training loop that another process continues in the middle of an epoch, bit for bit equal.
 
 # %% tags=["given"]
 import copy
@@ -106,20 +106,20 @@ print(f"resumed with its weights alone, the run ends {distance:.0%} of its movem
 # - `optimizer`, `scheduler`, `scaler`: the state of each (a scaler is the loss scale and its counter);
 # - `rng`: the state of the default generator, from which only dropout draws;
 # - `order`: the state of the generator that shuffles, which draws once per epoch;
-# - `position`: the place within the epoch; without it, the process begins an epoch;
+# - `position`: the place within the epoch; without it, the process starts a new epoch;
 # - `gradients`: what the micro-batches of an unfinished group have added.
 
 # %% [markdown]
-# **Exercise.** Name the parts, besides the weights, without which the resumed run is not equal to the bit.
+# **Exercise.** Name the parts, besides the weights, without which the resumed run is not bit for bit equal.
 #
 # *Contract.* `run` is a dict of facts. The checkpoint is made after `update` updates, not in the first epoch.
 # - `optimizer`: "sgd" (plain), "momentum" or "adamw".
 # - `schedule`: "constant", "cosine", or "warm_up": the rate rises over the first `warm_up` updates of the run and is
-#   constant afterwards; with 0, it always is.
+#   constant afterwards; with 0, it is constant throughout.
 # - `dropout`: a probability. `precision`: "float32", "bf16" or "fp16", the last one with a loss scale.
 # - `rows`: "in order" or "shuffled".
-# - `micro_batch` of the epoch's `micro_batches` are done. Groups of `k` make an update; an epoch's last group may be
-#   short.
+# - In the current epoch, `micro_batch` of `micro_batches` micro-batches are done. Groups of `k` make an update; an
+#   epoch's last group may be short.
 #
 # Return a set of names.
 
@@ -215,9 +215,9 @@ for count, name in enumerate(names, start=1):
     print(f"up to {name:<10} {distance_with(names[:count]):.4f}     all except it {others:.4f}")
 
 # %% [markdown]
-# With all parts, the distance is 0: the two results agree in each bit. Each part that is left out moves the result
-# away. A small distance does not mean a small effect on quality, nor a large one a bad model: these are other draws of
-# the same training. What is lost is the *comparison*. If two runs differ, you want to know that the change you made is
+# With all parts, the distance is 0: the two results are equal to the last bit. Each part that is left out moves the
+# result away. A small distance does not mean a small effect on quality, nor a large one a bad model: these are other
+# draws of the same training. What is lost is the *comparison*. If two runs differ, you want to know that the change you made is
 # the reason, and not the restart.
 #
 # `rng` is the generator of one device. A run on a GPU saves `torch.cuda.get_rng_state()` as well, and one in several
@@ -240,7 +240,7 @@ with tempfile.TemporaryDirectory() as folder:
 # %% [markdown]
 # If the file was the only checkpoint, the run is lost. Three calls prevent that. A *flush* hands Python's buffer to the
 # system. `os.fsync(file.fileno())` waits until the system has written the file to the disk, so that a power cut cannot
-# take it. `os.replace(source, target)` gives the file another name *in one step*, within one file system: there is no
+# lose it. `os.replace(source, target)` gives the file another name *in one step*, within one file system: there is no
 # moment at which a reader sees neither file or a part of one.
 
 # %% [markdown]
@@ -252,7 +252,8 @@ with tempfile.TemporaryDirectory() as folder:
 # - Whenever the process is killed, a reader of `path` finds the old content or the new one, whole. A later save works
 #   although a killed one left something behind.
 # - The temporary file is in the same folder, complete and on the disk before it gets its name.
-# - If `write` raises, the old file stays as it is, the temporary file is removed, and the same error goes on.
+# - If `write` raises, the old file stays as it is, the temporary file is removed, and the same error is raised
+#   again.
 
 # %% tags=["given"]
 from grader import check_killed_saves, check_saved_order
@@ -299,7 +300,7 @@ check_saved_order(save_atomically)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: list the files that exist after each of your lines. Which line could you not be killed at?<br>
+# First: list the files that exist after each of your lines. Which line must a kill not hit?<br>
 # Then: three things can still be on their way when `write` returns: bytes in Python's buffer, bytes in the system's
 # memory, and the name.
 # </details>
@@ -323,7 +324,7 @@ check_saved_order(save_atomically)
 #   update is `run_group` on the next `k` of them; an epoch's last group may be short.
 # - Train until `updates` updates have been made in total, those behind `state` included.
 # - `state` is what an earlier call returned, after `torch.save` and `torch.load(weights_only=True)`; all other
-#   arguments are new objects, whose weights and seeds differ.
+#   arguments are new objects: the model's weights and the generators' seeds differ.
 # - Return a dict, which does not change when the run goes on, nor grow with the number of updates.
 
 # %% tags=["given"]
@@ -570,7 +571,7 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
 # %% [markdown]
 # - **Use it when** a run is longer than you are willing to repeat, or its machine has a time limit.
 # - **Do not** pay for equality to the bit where it does not exist: some GPU kernels add in an order that varies, and
-#   another number of ranks adds in another one. All parts still belong into the checkpoint.
+#   another number of ranks adds in another one. All parts still belong in the checkpoint.
 # - **Combine with** sharding (lesson 18), whose ranks each save a part, and a loss scale (lesson 04), whose state is
 #   easily forgotten.
 

@@ -58,5 +58,7 @@ def require_parts(value: Any) -> Any:
     if not set(value) <= set(PARTS):
         others = sorted(str(name) for name in set(value) - set(PARTS))
         look_at = "You name a part that the contract does not know. Compare the names letter by letter."
+        if others == ["weights"]:
+            look_at = "You name the weights, which are always saved. Name the parts besides them."
         fail("unknown_part", names, ", ".join(others), look_at)
     return value

@@ -39,7 +39,7 @@ def run_cases(seed: int) -> tuple[Run, ...]:
         {"schedule": "warm_up", "warm_up": update - draw.randrange(50, 300), "micro_batch": border},
         {"schedule": "warm_up", "warm_up": update + draw.randrange(50, 300), "micro_batch": whole, "rows": "shuffled"},
         {"optimizer": "momentum", "micro_batch": groups * k, "precision": "fp16"},
-        {"schedule": "warm_up", "warm_up": 0, "micro_batch": border + short, "k": 1, "rows": "shuffled"},
+        {"schedule": "warm_up", "warm_up": 0, "micro_batch": whole - 1, "k": 1, "rows": "shuffled"},
     ]
     draw.shuffle(runs)
     return tuple({**BARE, **epoch, "update": update, **run} for run in runs)

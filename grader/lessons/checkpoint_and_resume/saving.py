@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import random
 import signal
@@ -24,6 +25,10 @@ class DiskFullError(OSError):
     """Raised by a write that fails halfway."""
 
 
+class NotSavableError(Exception):
+    """Raised by a write that meets what cannot be saved; no error of the system."""
+
+
 @dataclass(frozen=True)
 class SaveCase:
     """One save: what the file held before, and what is written.
@@ -33,12 +38,14 @@ class SaveCase:
         new: The content to be written.
         chunk: Bytes of each call of the file's `write`.
         limits: The bytes at which the save is killed.
+        error: What a write that fails raises.
     """
 
     old: bytes | None
     new: bytes
     chunk: int
     limits: tuple[int, ...]
+    error: type[Exception] = DiskFullError
 
     def write(self, file: Any) -> None:
         """Write the new content in several calls."""
@@ -50,10 +57,10 @@ class SaveCase:
         """Write half of the content, and fail.
 
         Raises:
-            DiskFullError: always.
+            Exception: the `error` of the case, always.
         """
         file.write(self.new[: len(self.new) // 2])
-        raise DiskFullError("no space left on device")
+        raise self.error("half of the content is written")
 
 
 def save_cases(seed: int) -> tuple[SaveCase, ...]:
@@ -62,7 +69,13 @@ def save_cases(seed: int) -> tuple[SaveCase, ...]:
     small, large = draw.randrange(2_000, 4_000), draw.randrange(40_000, 60_000)
     return (
         SaveCase(draw.randbytes(small), draw.randbytes(small), 700, (0, 1, small // 2, small - 1)),
-        SaveCase(draw.randbytes(large // 2), draw.randbytes(large), 9_000, (1, draw.randrange(large), large - 1)),
+        SaveCase(
+            draw.randbytes(large // 2),
+            draw.randbytes(large),
+            9_000,
+            (1, draw.randrange(large), large - 1),
+            NotSavableError,
+        ),
         SaveCase(None, draw.randbytes(large), 5_000, (draw.randrange(1, large),)),
     )
 
@@ -235,13 +248,15 @@ def observe_order(save_atomically: Callable[..., Any], case: SaveCase) -> dict[s
             "events": trace.events,
             "found": found_at(path, case, None),
             "left": sum(entry != path for entry in path.parent.iterdir()),
-            "is_open": any(not getattr(file, "closed", True) for file in files),
+            "is_open": any(
+                hasattr(file, "fileno") and not isinstance(file, io.BytesIO) and not file.closed for file in files
+            ),
         }
     with folder_of(case) as path:
         inode, error = inode_of(path), "none"
         try:
             save_atomically(path, case.write_half)
-        except DiskFullError:
+        except case.error:
             error = "same"
         except Exception as raised:  # whatever the answer makes of the error
             error = type(raised).__name__

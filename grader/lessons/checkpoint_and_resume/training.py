@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from torch.utils.data import TensorDataset
 
 from grader.observing.contract import fail
 
+_TERMINAL_CODES = re.compile(r"\x1b\[[0-9;]*m")
 ANOTHER_PROCESS = 1000  # added to the seeds of whatever a resumed run builds
 Parts = tuple[nn.Module, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.Generator]
 
@@ -70,7 +72,7 @@ def training_cases(seed: int) -> tuple[TrainingCase, ...]:
     """A stop within an epoch, stops at an epoch's end and within a later one, and groups of one micro-batch."""
     draw = random.Random(seed)
     return (
-        TrainingCase(44, 4, 4, draw.choice((13, 14)), (7,), "adamw", 3 * seed),
+        TrainingCase(55, 5, 4, draw.choice((13, 14)), (7,), "adamw", 3 * seed),
         TrainingCase(draw.choice((25, 26)), 4, 2, 15, (4, 10), "sgd", 3 * seed + 1),
         TrainingCase(draw.choice((27, 28)), 6, 1, 16, (draw.choice((7, 8)),), "adamw", 3 * seed + 2),
     )
@@ -80,7 +82,8 @@ def digest(*tensors: Tensor) -> int:
     """Return a number that differs where a bit differs."""
     number = 0
     for tensor in tensors:
-        number = zlib.crc32(tensor.detach().cpu().contiguous().numpy().tobytes(), number)
+        values = tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8)  # whatever their format
+        number = zlib.crc32(values.numpy().tobytes(), number)
     return number
 
 
@@ -188,7 +191,8 @@ def load(saved: bytes) -> Any:
             "Your state holds objects, which only code could rebuild. Keep tensors, numbers and the parts' "
             "state_dict(); of a generator, get_state()."
         )
-        measured = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"[:200]
+        text = _TERMINAL_CODES.sub("", str(error)).strip().splitlines()[0]
+        measured = f"{type(error).__name__}: {text}"[:200]
         fail("object_in_the_state", "a state that torch.load reads with weights_only=True", measured, look_at)
 
 
@@ -213,7 +217,7 @@ STATE_UPDATES = (15, 120, 125)  # the sizes of the first two states are compared
 
 
 def state_case(seed: int) -> TrainingCase:
-    """A run whose data set is far larger than its state, so that no epoch ends."""
+    """A run whose data set is large, so that no epoch ends."""
     first, later, last = STATE_UPDATES
     return TrainingCase(3_000, random.Random(seed).choice((3, 5)), 2, last, (first, later), "adamw", 3 * seed + 7)
 
@@ -233,7 +237,7 @@ def observe_states(train_until: Callable[..., Any], case: TrainingCase) -> dict[
     whole = run_piece(train_until, case, dataset, last, 0, None)
     return {
         "bytes": [len(early.saved), len(late.saved)],
-        "dataset_bytes": sum(tensor.numel() * tensor.element_size() for tensor in dataset.tensors),
+        "holds_dataset": any(tensor.shape == dataset.tensors[0].shape for tensor in _tensors(early.state)),
         "changed": changed,
         "is_equal": torch.equal(whole.weights, resumed.weights),
     }

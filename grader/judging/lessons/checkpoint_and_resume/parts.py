@@ -39,8 +39,8 @@ def judge_parts_needed(observation: Observation, seed: int) -> Verdict:
             part,
             expected=f"{name}: {_said(part.truth)}, for {_facts(name, part.case)}",
             measured=_said(part.value),
-            otherwise="Imagine this run in a new process that has everything except this part. Which number would be "
-            "another one first?",
+            otherwise="Imagine this run in a new process that has everything except this part. Which number "
+            "would differ first?",
         )
     return Verdict(PASSED, "", f"the parts of {len(answer.values)} runs")
 
@@ -91,8 +91,13 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "momentum_forgotten",
-        "You forget what momentum is: a running sum of gradients for each weight, which the optimizer keeps.",
+        "You leave out the optimizer of momentum, which keeps a running sum of gradients for each weight.",
         {OPTIMIZER: 'run["optimizer"] == "adamw"'},
+    ),
+    Misconception(
+        "adamw_forgotten",
+        "You save the optimizer of momentum only. AdamW keeps two moments for each weight.",
+        {OPTIMIZER: 'run["optimizer"] == "momentum"'},
     ),
     Misconception(
         "optimizer_never_needed",
@@ -115,6 +120,11 @@ TABLE = ReferenceTable(
         {SCHEDULER: 'run["schedule"] == "cosine"'},
     ),
     Misconception(
+        "cosine_forgotten",
+        "You save the scheduler of a warm-up only. A cosine depends on the count of updates, too.",
+        {SCHEDULER: "has_steps"},
+    ),
+    Misconception(
         "scheduler_of_a_constant_rate",
         "You save a scheduler whose rate never changes.",
         {SCHEDULER: "True"},
@@ -128,6 +138,12 @@ TABLE = ReferenceTable(
         "scaler_for_bf16",
         "You save a loss scale for bf16, which has the exponents of float32 and needs no scale.",
         {SCALER: 'run["precision"] != "float32"'},
+    ),
+    Misconception(
+        "scaler_for_float32",
+        "You save a loss scale for float32, which needs none.",
+        {SCALER: "True"},
+        variants=[{SCALER: 'run["precision"] != "bf16"'}],
     ),
     Misconception(
         "scaler_never_needed",
@@ -145,6 +161,11 @@ TABLE = ReferenceTable(
         "rng_without_draws",
         "You save the default generator of a run that draws nothing from it: only dropout does here.",
         {RNG: "True"},
+    ),
+    Misconception(
+        "rng_within_an_epoch_only",
+        "You save the default generator within an epoch only. Dropout goes on drawing after its end.",
+        {RNG: 'run["dropout"] > 0 and not is_over'},
     ),
     Misconception(
         "rng_never_needed",
@@ -173,7 +194,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "position_of_a_finished_epoch",
-        "You keep the place in an epoch that is over. Without a place, the new process begins an epoch, as it should.",
+        "You keep the place in an epoch that is over. Without a place, the new process starts a new epoch, which is "
+        "right here.",
         {POSITION: '"position": True'},
         variants=[{POSITION: '"position": run["micro_batch"] > 0'}],
     ),
@@ -181,6 +203,21 @@ TABLE = ReferenceTable(
         "position_of_shuffled_rows_only",
         "You keep the place only where rows are shuffled. Rows in order have a place as well.",
         {POSITION: '"position": run["rows"] == "shuffled" and not is_over'},
+    ),
+    Misconception(
+        "position_within_a_group_only",
+        "You keep the place only in the middle of a group. The border of a group is a place within the epoch, too.",
+        {POSITION: '"position": run["micro_batch"] % run["k"] > 0 and not is_over'},
+    ),
+    Misconception(
+        "position_at_a_border_only",
+        "You leave out the place in the middle of a group. The gradients do not say which micro-batch comes next.",
+        {POSITION: '"position": run["micro_batch"] % run["k"] == 0 and not is_over'},
+    ),
+    Misconception(
+        "last_micro_batch_taken_for_the_end",
+        "You take an epoch for finished one micro-batch early. `micro_batch` counts those that are done.",
+        {"is_over = ": 'is_over = run["micro_batch"] == run["micro_batches"] - 1 or '},
     ),
     Misconception(
         "position_never_needed",
@@ -198,9 +235,21 @@ TABLE = ReferenceTable(
         {GRADIENTS: 'run["micro_batch"] % run["k"] > 0'},
     ),
     Misconception(
+        "gradients_by_the_size_of_an_epoch",
+        "You look at how an epoch ends. Whether a group is unfinished depends on the micro-batches that are done.",
+        {GRADIENTS: 'run["micro_batches"] % run["k"] > 0 and not is_over'},
+        variants=[{GRADIENTS: 'run["micro_batches"] % run["k"] > 0'}],
+    ),
+    Misconception(
         "gradients_always",
         "You keep gradients wherever several micro-batches make an update. At the end of a group they have been used.",
         {GRADIENTS: 'run["k"] > 1'},
+    ),
+    Misconception(
+        "gradients_by_updates",
+        "You look for the middle of a group by the number of updates. `micro_batch` and `k` say where a group ends.",
+        {GRADIENTS: 'run["update"] % run["k"] > 0 and not is_over'},
+        variants=[{GRADIENTS: 'run["update"] % run["k"] > 0'}],
     ),
     Misconception(
         "gradients_never_needed",

@@ -136,6 +136,11 @@ KILLS = Table[Saves](
         shown_by=lambda saves: any(kill[3] == "refused" for kill in saves.kills),
     ),
     Misconception(
+        "skipped_because_of_a_left_over",
+        "You save nothing where a temporary file exists, so one killed save turns all later ones off.",
+        shown_by=lambda saves: any(kill[3] == "old" for kill in saves.kills),
+    ),
+    Misconception(
         "appended_to_a_left_over",
         "You append to what a killed save left in the temporary file. Open it so that it starts empty.",
         shown_by=lambda saves: any(kill[3] == "cut" for kill in saves.kills),
@@ -212,8 +217,8 @@ ORDER = Table[Order](
     ),
     Misconception(
         "not_flushed_before_fsync",
-        "You call `os.fsync` while bytes are still in Python's buffer, which the system has not seen. Flush the file "
-        "first.",
+        "You call `os.fsync` while bytes are still in Python's buffer, which the system has not seen. Call flush() and "
+        "then fsync, both after `write`.",
         shown_by=lambda order: "synced_too_little" in order.events and "synced" not in order.events,
     ),
     Misconception(
@@ -233,13 +238,18 @@ ORDER = Table[Order](
         shown_by=lambda order: order.facts["left"] > 0,
     ),
     Misconception(
+        "old_file_lost_after_an_error",
+        "You remove the old file although `write` failed. Touch it only by the rename of a complete file.",
+        shown_by=lambda order: order.after_error["found"] == "missing",
+    ),
+    Misconception(
         "half_a_file_put_in_place",
         "You put the file in place although `write` failed. Rename only what is complete.",
         shown_by=lambda order: order.after_error["found"] != "old",
     ),
     Misconception(
         "error_swallowed",
-        "You hide the error of `write`: the run would go on and believe that it is saved. Let it go on.",
+        "You hide the error of `write`: the run would continue and believe that it is saved. Raise it again.",
         shown_by=lambda order: order.error == "none",
     ),
     Misconception(

@@ -53,8 +53,8 @@ def judge_resumed_run(observation: Observation, seed: int) -> Verdict:
             answer,
             expected=f"without an interruption, weights of norm {answer.truth.norm():.5f} ({answer.case.what})",
             measured=f"norm {answer.value.norm():.5f}",
-            otherwise="Your run differs before any interruption. Train one epoch by hand, and print the rows of each "
-            "micro-batch.",
+            otherwise="Your run differs before any interruption. Compare it with run_epochs, update by update: the "
+            "rows, the rate, and whether dropout is on.",
         )
     for case, facts in zip(cases, observation.facts["runs"], strict=True):
         for place, piece in enumerate(facts["pieces"]):
@@ -76,7 +76,7 @@ def judge_resumed_run(observation: Observation, seed: int) -> Verdict:
 def judge_saved_state(observation: Observation, seed: int) -> Verdict:
     """Judge whether the state resumes, then what it shares and how large it is."""
     facts = observation.facts
-    state = SavedState(facts["bytes"], facts["dataset_bytes"], facts["changed"])
+    state = SavedState(facts["bytes"], facts["holds_dataset"], facts["changed"])
     expected = f"a state of the same size after {STATE_UPDATES[0]} and after {STATE_UPDATES[1]} updates, on its own"
     measured = f"{state.early:,} bytes, then {state.late:,}"
     found = STATE.judge(state, expected, measured)
@@ -97,12 +97,12 @@ class SavedState:
 
     Attributes:
         sizes: Bytes after fewer and after more updates.
-        dataset_bytes: Bytes of the data set.
+        holds_dataset: Whether a tensor of it has the shape of the data set's inputs.
         changed: Whether a state changed when the run that returned it went on.
     """
 
     sizes: list[int]
-    dataset_bytes: int
+    holds_dataset: bool
     changed: bool
 
     @property
@@ -138,7 +138,7 @@ STATE = Table[SavedState](
     Misconception(
         "dataset_in_the_state",
         "You keep the data set in the state. The other process has it already; the place within the epoch is enough.",
-        shown_by=lambda state: state.early > state.dataset_bytes,
+        shown_by=lambda state: state.holds_dataset,
     ),
 )
 
@@ -228,6 +228,18 @@ class Resumed:
         return bool(self.piece["forwards"][0][0] == forwards[place][0])
 
     @property
+    def started(self) -> int | None:
+        """Micro-batches of the right epoch before the one with which this process begins, if it is one of them."""
+        places = range(min(self.micro_batches, len(self.whole["forwards"]) - self.epoch * self.micro_batches))
+        return next((place for place in places if self.begins_at(self.epoch, place)), None)
+
+    @property
+    def extra(self) -> int:
+        """Forward passes that its updates do not account for."""
+        last = self.end // self.updates_per_epoch * self.micro_batches + self.end % self.updates_per_epoch * self.case.k
+        return len(self.piece["forwards"]) - (last - self.first)
+
+    @property
     def expected(self) -> str:
         """What the uninterrupted run does."""
         return f"updates {self.start + 1} to {self.end} as without an interruption ({self.case.what})"
@@ -248,7 +260,7 @@ class Resumed:
 RESUMED = Table[Resumed](
     Misconception(
         "state_ignored",
-        "You train from the beginning again. Load `state`, and make the updates that are missing.",
+        "You train from the beginning again. Load `state`, and make only the missing updates.",
         shown_by=lambda run: run.start > 0 and run.done == run.end and run.differs(1),
     ),
     Misconception(
@@ -315,6 +327,17 @@ RESUMED = Table[Resumed](
         shown_by=lambda run: run.begins_at(0, run.position),
     ),
     Misconception(
+        "forward_without_update",
+        "You run the model {extra} times more than your updates take. A forward pass draws dropout masks, so pass over "
+        "what was done without running it.",
+        shown_by=lambda run: run.extra > 0,
+    ),
+    Misconception(
+        "another_place_of_the_epoch",
+        "You go on in the right epoch, but at another place: {started} micro-batches in, where {position} were done.",
+        shown_by=lambda run: run.started is not None,
+    ),
+    Misconception(
         "order_drawn_again",
         "You draw another order than the interrupted epoch had. The state of the generator belongs to the run's state.",
         shown_by=lambda run: run.first_other == 0,
@@ -326,7 +349,7 @@ RESUMED = Table[Resumed](
     ),
     Misconception(
         "dropout_drawn_again",
-        "Your masks of dropout are others. Save and load the default generator: `torch.get_rng_state()`.",
+        "You draw other dropout masks. Save and load the default generator: `torch.get_rng_state()`.",
         shown_by=lambda run: run.differs(2),
     ),
 )
@@ -358,8 +381,38 @@ TABLE = ReferenceTable(
     train,
     Misconception(
         "no_update_made",
-        "You make no update at all. Without a state, the first update of the first epoch comes next.",
+        "You never update the model that you are given. Train this one, not a copy, and begin with the first epoch.",
         {"while done < updates:": "while done > updates:"},
+    ),
+    Misconception(
+        "one_update_too_many",
+        "You make one update more than was asked for. Look at the comparison that ends your loop.",
+        {"while done < updates:": "while done < updates + 1:", "if done == updates:": "if done == updates + 1:"},
+    ),
+    Misconception(
+        "rows_and_k_exchanged",
+        "You exchange the rows of a micro-batch and the micro-batches of an update.",
+        {"done = 0": "done, rows, k = 0, k, rows"},
+    ),
+    Misconception(
+        "scheduler_stepped_twice",
+        "You call the scheduler once more for each update. `run_group` does it already.",
+        {UPDATE: UPDATE.replace("scheduler.step()", "scheduler.step()\n            scheduler.step()")},
+    ),
+    Misconception(
+        "optimizer_stepped_twice",
+        "You call the optimizer once more for each update. `run_group` does it already.",
+        {UPDATE: UPDATE.replace("optimizer.step()", "optimizer.step()\n            optimizer.step()")},
+    ),
+    Misconception(
+        "dropout_switched_off",
+        "You train in eval mode, without dropout. Leave the model in train mode.",
+        {"done = 0": "done = 0\n    model.eval()"},
+    ),
+    Misconception(
+        "short_group_divided_by_k",
+        "You divide the losses of a short last group by k. Its own number of micro-batches counts.",
+        {BACKWARD: "(loss / k).backward()"},
     ),
     Misconception(
         "rows_not_shuffled",
