@@ -217,8 +217,8 @@ for count, name in enumerate(names, start=1):
 # %% [markdown]
 # With all parts, the distance is 0: the two results are equal to the last bit. Each part that is left out moves the
 # result away. A small distance does not mean a small effect on quality, nor a large one a bad model: these are other
-# draws of the same training. What is lost is the *comparison*. If two runs differ, you want to know that the change you made is
-# the reason, and not the restart.
+# draws of the same training. What is lost is the *comparison*. If two runs differ, you want to know that the change
+# you made is the reason, and not the restart.
 #
 # `rng` is the generator of one device. A run on a GPU saves `torch.cuda.get_rng_state()` as well, and one in several
 # ranks saves the generators of each rank.

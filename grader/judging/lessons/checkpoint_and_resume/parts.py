@@ -235,15 +235,14 @@ TABLE = ReferenceTable(
         {GRADIENTS: 'run["micro_batch"] % run["k"] > 0'},
     ),
     Misconception(
-        "gradients_by_the_size_of_an_epoch",
-        "You look at how an epoch ends. Whether a group is unfinished depends on the micro-batches that are done.",
-        {GRADIENTS: 'run["micro_batches"] % run["k"] > 0 and not is_over'},
-        variants=[{GRADIENTS: 'run["micro_batches"] % run["k"] > 0'}],
-    ),
-    Misconception(
         "gradients_always",
         "You keep gradients wherever several micro-batches make an update. At the end of a group they have been used.",
         {GRADIENTS: 'run["k"] > 1'},
+    ),
+    Misconception(
+        "gradients_by_the_size_of_an_epoch",
+        "You look at how an epoch ends. Whether a group is unfinished depends on the micro-batches that are done.",
+        {GRADIENTS: 'run["micro_batches"] % run["k"] > 0 and not is_over'},
     ),
     Misconception(
         "gradients_by_updates",
