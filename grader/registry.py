@@ -125,6 +125,13 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_distilled_student",
         "check_soft_gradient",
     ),
+    "grader.lessons.checkpoint_and_resume.checks": (
+        "check_killed_saves",
+        "check_parts_needed",
+        "check_resumed_run",
+        "check_saved_order",
+        "check_saved_state",
+    ),
     "grader.lessons.capstone.checks": (
         "check_composed_peak",
         "check_front",
@@ -392,6 +399,9 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.checkpoint_and_resume.parts": ("check_parts_needed",),
+    "grader.judging.lessons.checkpoint_and_resume.saving": ("check_killed_saves", "check_saved_order"),
+    "grader.judging.lessons.checkpoint_and_resume.training": ("check_resumed_run", "check_saved_state"),
     "grader.judging.lessons.capstone.job": ("check_lean_costs", "check_lean_result", "check_library_run"),
     "grader.judging.lessons.capstone.parts": ("check_composed_peak", "check_front"),
     "grader.judging.lessons.mixture_of_experts.costs": ("check_expert_costs",),

@@ -32,6 +32,7 @@ WHOLE = {
     "18_sharding",  # answers ask Accelerate for a plugin
     "20_fp8_training",  # answers ask Accelerate for a recipe
     "21_quantization_and_lora",  # given cells write a model to a folder
+    "24_checkpoint_and_resume",  # answers write files
 }
 SAMPLED = "00_three_forms"  # its cells cost least; benchmarks/class_demonstrations.py compares all lessons
 DEMONSTRATION = "results = []\nshown = model.total\ndef show(x):\n    results.append(x)"

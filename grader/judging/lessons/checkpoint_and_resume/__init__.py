@@ -1,0 +1,1 @@
+"""References and misconceptions of lesson 24: checkpoint and resume."""

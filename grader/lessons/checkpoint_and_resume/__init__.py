@@ -1,0 +1,1 @@
+"""Cases and checks of lesson 24: checkpoint and resume."""

@@ -1,0 +1,615 @@
+# %% [markdown]
+# # 24. Checkpoint and resume
+#
+# You stop a training run at any moment, and continue it so that no bit of the result shows it.
+#
+# 60 min (estimated) · CPU is enough · after lessons 02 and 04
+
+# %% [markdown]
+# **You will be able to**
+# - predict which parts of a run a checkpoint must hold;
+# - save a file so that a kill at any moment leaves the old checkpoint or the new one;
+# - write a training loop that another process continues in the middle of an epoch, bit for bit equal.
+
+# %% tags=["given"]
+import copy
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.data import TensorDataset
+
+from grader import device_name, look
+
+print(f"measured on: {device_name()}, torch {torch.__version__}")
+
+# %% [markdown]
+# **Recall.** Answer, then unfold.
+#
+# <details><summary>Lesson 02: an epoch has 11 micro-batches, and k is 4. How large is the last group?</summary>
+# Three micro-batches, and its gradient is divided by three.
+# </details>
+# <details><summary>Lesson 04: what does a loss scale depend on?</summary>
+# On the updates before: it falls after an overflow, and rises after a number of updates without one.
+# </details>
+
+# %% [markdown]
+# **The problem.** Jobs on shared machines have time limits, and large jobs fail: during 54 days of training Llama 3
+# 405B on up to 16,384 GPUs, Meta counted 419 unexpected interruptions, one in about three hours. A run must be able to
+# continue from a file, the **checkpoint**. Most scripts save the weights. Is that enough to **resume**, that is, to go
+# on as if nothing had happened? The next cells build a small run to try it.
+
+
+# %% tags=["given"]
+def make_dataset():
+    draw = torch.Generator().manual_seed(7)
+    inputs = torch.randn(41 * 16, 32, generator=draw)  # 41 micro-batches of 16 rows
+    return TensorDataset(inputs, inputs[:, :4].prod(dim=1, keepdim=True))
+
+
+def make_run(seed):
+    torch.manual_seed(seed)
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Dropout(0.2), nn.Linear(64, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=70)
+    return model, optimizer, scheduler, torch.Generator().manual_seed(seed + 1)
+
+
+dataset = make_dataset()
+
+
+# %% tags=["given"]
+def run_group(model, optimizer, scheduler, dataset, group):
+    """Make one update from a group of micro-batches, each of which is a tensor of row numbers."""
+    optimizer.zero_grad()
+    for rows in group:
+        inputs, targets = dataset[rows]
+        (F.mse_loss(model(inputs), targets) / len(group)).backward()
+    optimizer.step()
+    scheduler.step()
+
+
+def run_epochs(model, optimizer, scheduler, generator, epochs):
+    for _ in range(epochs):
+        batches = torch.randperm(len(dataset), generator=generator).split(16)
+        for start in range(0, len(batches), 4):
+            run_group(model, optimizer, scheduler, dataset, batches[start : start + 4])
+
+
+# %%
+def weights_of(model):
+    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+whole, resumed = make_run(0), make_run(0)
+start = weights_of(whole[0])
+run_epochs(*whole, epochs=3)
+resumed[0].load_state_dict(whole[0].state_dict())
+run_epochs(*whole, epochs=3)
+run_epochs(*resumed, epochs=3)
+distance = (weights_of(resumed[0]) - weights_of(whole[0])).norm() / (weights_of(whole[0]) - start).norm()
+print(f"resumed with its weights alone, the run ends {distance:.0%} of its movement away")
+
+# %% [markdown]
+# The distance between the two results, as a share of the distance that training moved the weights, is large. Whatever
+# decides a later update is part of the run's state. What is that?
+
+# %% [markdown]
+# ## Predict: what a checkpoint holds
+#
+# A resumed process builds everything as the first one did at its start, then loads the weights and the parts of the
+# checkpoint. Only the default random generator begins elsewhere. The parts:
+# - `optimizer`, `scheduler`, `scaler`: the state of each (a scaler is the loss scale and its counter);
+# - `rng`: the state of the default generator, from which only dropout draws;
+# - `order`: the state of the generator that shuffles, which draws once per epoch;
+# - `position`: the place within the epoch; without it, the process starts a new epoch;
+# - `gradients`: what the micro-batches of an unfinished group have added.
+
+# %% [markdown]
+# **Exercise.** Name the parts, besides the weights, without which the resumed run is not bit for bit equal.
+#
+# *Contract.* `run` is a dict of facts. The checkpoint is made after `update` updates, not in the first epoch.
+# - `optimizer`: "sgd" (plain), "momentum" or "adamw".
+# - `schedule`: "constant", "cosine", or "warm_up": the rate rises over the first `warm_up` updates of the run and is
+#   constant afterwards; with 0, it is constant throughout.
+# - `dropout`: a probability. `precision`: "float32", "bf16" or "fp16", the last one with a loss scale.
+# - `rows`: "in order" or "shuffled".
+# - In the current epoch, `micro_batch` of `micro_batches` micro-batches are done. Groups of `k` make an update; an
+#   epoch's last group may be short.
+#
+# Return a set of names.
+
+# %% tags=["given"]
+from grader import check_parts_needed
+
+
+# %% exercise="parts_needed"
+def parts_needed(run: dict) -> set:
+    """Parts of a run that its checkpoint needs.
+
+    Args:
+        run: Facts by name: optimizer, schedule, warm_up, update, dropout, precision, rows, micro_batches,
+            micro_batch, k.
+
+    Returns:
+        Names out of optimizer, scheduler, scaler, rng, order, position, gradients.
+    """
+    ### BEGIN SOLUTION
+    is_within = run["micro_batch"] < run["micro_batches"]
+    needed = {
+        "optimizer": run["optimizer"] != "sgd",
+        "scheduler": run["schedule"] == "cosine" or (run["schedule"] == "warm_up" and run["warm_up"] > 0),
+        "scaler": run["precision"] == "fp16",
+        "rng": run["dropout"] > 0,
+        "order": run["rows"] == "shuffled",
+        "position": is_within,
+        "gradients": is_within and run["micro_batch"] % run["k"] != 0,
+    }
+    return {name for name, is_needed in needed.items() if is_needed}
+    ### END SOLUTION
+
+
+# %%
+def show_parts():
+    run = {"optimizer": "adamw", "schedule": "cosine", "warm_up": 0, "update": 33, "dropout": 0.2}
+    run |= {"precision": "float32", "rows": "shuffled", "micro_batches": 41, "micro_batch": 41, "k": 4}
+    print("the run above, at the end of its third epoch:", ", ".join(sorted(parts_needed(run))))
+
+
+look(show_parts)
+
+# %% check="check_parts_needed" points=3
+check_parts_needed(parts_needed)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: take one part away, and follow the new process to its first update. Which number differs?<br>
+# Then: a part may hold a count although it looks constant now. What does a new scheduler do first?
+# </details>
+
+# %% [markdown]
+# **Run.** The next cells save the run at the end of its third epoch, and resume it with parts added one by one. Compare
+# with your prediction. Everything goes through `torch.save` and `torch.load`, as it would for another process.
+
+
+# %% tags=["given"]
+def save_parts(model, optimizer, scheduler, generator):
+    parts = {"weights": model.state_dict(), "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict()}
+    file = io.BytesIO()
+    torch.save({**parts, "order": generator.get_state(), "rng": torch.get_rng_state()}, file)
+    return file.getvalue()
+
+
+def load_parts(model, optimizer, scheduler, generator, saved, names):
+    parts = torch.load(io.BytesIO(saved), weights_only=True)  # data only: no code of the file runs
+    loads = {"weights": model.load_state_dict, "optimizer": optimizer.load_state_dict}
+    loads |= {"scheduler": scheduler.load_state_dict, "order": generator.set_state, "rng": torch.set_rng_state}
+    for name in names:
+        loads[name](parts[name])
+
+
+# %%
+whole = make_run(0)
+run_epochs(*whole, epochs=3)
+saved = save_parts(*whole)
+run_epochs(*whole, epochs=3)
+movement = (weights_of(whole[0]) - start).norm()
+
+
+def distance_with(names):
+    resumed = make_run(0)
+    torch.manual_seed(2)  # a new process does not repeat the masks of the old one
+    load_parts(*resumed, saved, names)
+    run_epochs(*resumed, epochs=3)
+    return (weights_of(resumed[0]) - weights_of(whole[0])).norm() / movement
+
+
+names = ["weights", "optimizer", "scheduler", "order", "rng"]
+print("distance from the uninterrupted run, as a share of its movement")
+for count, name in enumerate(names, start=1):
+    others = distance_with([other for other in names if other != name])
+    print(f"up to {name:<10} {distance_with(names[:count]):.4f}     all except it {others:.4f}")
+
+# %% [markdown]
+# With all parts, the distance is 0: the two results are equal to the last bit. Each part that is left out moves the
+# result away. A small distance does not mean a small effect on quality, nor a large one a bad model: these are other
+# draws of the same training. What is lost is the *comparison*. If two runs differ, you want to know that the change
+# you made is the reason, and not the restart.
+#
+# `rng` is the generator of one device. A run on a GPU saves `torch.cuda.get_rng_state()` as well, and one in several
+# ranks saves the generators of each rank.
+
+# %% [markdown]
+# ## Write: a save that a kill cannot break
+#
+# The job is killed while it saves. What does the next process find?
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    path = Path(folder) / "checkpoint.pt"
+    path.write_bytes(saved[: len(saved) // 2])  # as if the process had ended halfway
+    try:
+        torch.load(path, weights_only=True)
+    except Exception as error:  # a truncated archive is reported in several ways
+        print(f"{len(saved) // 2:,} of {len(saved):,} bytes: {type(error).__name__}: {str(error).splitlines()[0][:60]}")
+
+# %% [markdown]
+# If the file was the only checkpoint, the run is lost. Three calls prevent that. A *flush* hands Python's buffer to the
+# system. `os.fsync(file.fileno())` waits until the system has written the file to the disk, so that a power cut cannot
+# lose it. `os.replace(source, target)` gives the file another name *in one step*, within one file system: there is no
+# moment at which a reader sees neither file or a part of one.
+
+# %% [markdown]
+# **Exercise.** Save atomically.
+#
+# *Contract.*
+# - `path` is a `Path`; a file may exist there. `write(file)` writes the checkpoint into a binary file that you open;
+#   call it once.
+# - Whenever the process is killed, a reader of `path` finds the old content or the new one, whole. A later save works
+#   although a killed one left something behind.
+# - The temporary file is in the same folder, complete and on the disk before it gets its name.
+# - If `write` raises, the old file stays as it is, the temporary file is removed, and the same error is raised
+#   again.
+
+# %% tags=["given"]
+from grader import check_killed_saves, check_saved_order
+
+
+# %% exercise="save_atomically"
+def save_atomically(path: Path, write) -> None:
+    """Replace a checkpoint in one step.
+
+    Args:
+        path: The checkpoint.
+        write: Called with a binary file; writes the new content.
+    """
+    ### BEGIN SOLUTION
+    temporary = path.with_suffix(".tmp")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    ### END SOLUTION
+
+
+# %%
+def show_saves():
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "checkpoint.pt"
+        for update in (100, 200):
+            save_atomically(path, lambda file, update=update: torch.save({"update": update}, file))
+            print(torch.load(path, weights_only=True), "in", [entry.name for entry in Path(folder).iterdir()])
+
+
+look(show_saves)
+
+# %% check="check_killed_saves" points=2
+check_killed_saves(save_atomically)
+
+# %% check="check_saved_order" points=2
+check_saved_order(save_atomically)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: list the files that exist after each of your lines. Which line must a kill not hit?<br>
+# Then: three things can still be on their way when `write` returns: bytes in Python's buffer, bytes in the system's
+# memory, and the name.
+# </details>
+
+# %% [markdown]
+# The new *name* is data too, and belongs to the folder. To survive a power cut right after the rename, programs also
+# call `os.fsync` on the folder; without it, a reader may find the old checkpoint, but never half of one. Files are also
+# lost in other ways: keep the last two or three checkpoints, and read one back before you rely on it.
+
+# %% [markdown]
+# ## Write: continue in the middle of an epoch
+#
+# Real epochs take days, so a run is interrupted within them. The state then needs the place within the epoch, and the
+# order that this epoch has.
+
+# %% [markdown]
+# **Exercise.** Train, and return a state from which another process goes on.
+#
+# *Contract.*
+# - Each epoch's order is `torch.randperm(len(dataset), generator=generator)`, split into micro-batches of `rows`. Each
+#   update is `run_group` on the next `k` of them; an epoch's last group may be short.
+# - Train until `updates` updates have been made in total, those behind `state` included.
+# - `state` is what an earlier call returned, after `torch.save` and `torch.load(weights_only=True)`; all other
+#   arguments are new objects: the model's weights and the generators' seeds differ.
+# - Return a dict, which does not change when the run goes on, nor grow with the number of updates.
+
+# %% tags=["given"]
+from grader import check_resumed_run, check_saved_state
+
+
+# %% exercise="train_until"
+def train_until(model, optimizer, scheduler, generator, dataset, rows, k, updates, state=None) -> dict:
+    """Train to a total number of updates.
+
+    Args:
+        model: Its dropout draws from the default generator.
+        optimizer: Updates the model.
+        scheduler: Makes one step per update.
+        generator: Draws the order of each epoch.
+        dataset: Indexed by a tensor of row numbers.
+        rows: Of a micro-batch.
+        k: Micro-batches of an update.
+        updates: In total.
+        state: What an earlier call returned.
+
+    Returns:
+        The state.
+    """
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    ### BEGIN SOLUTION
+    done, position, order = 0, 0, generator.get_state()  # of the epoch's start, before its order is drawn
+    if state is not None:
+        done, position, order = state["done"], state["position"], state["order"]
+        for name, part in parts.items():
+            part.load_state_dict(state[name])
+        torch.set_rng_state(state["rng"])
+    while done < updates:
+        generator.set_state(order)
+        batches = torch.randperm(len(dataset), generator=generator).split(rows)
+        run_group(model, optimizer, scheduler, dataset, batches[position : position + k])
+        done, position = done + 1, position + k
+        if position >= len(batches):
+            position, order = 0, generator.get_state()
+    counts = {"done": done, "position": position, "order": order, "rng": torch.get_rng_state()}
+    return copy.deepcopy({name: part.state_dict() for name, part in parts.items()} | counts)
+    ### END SOLUTION
+
+
+# %%
+def show_resumed():
+    whole = make_run(0)
+    train_until(*whole, dataset, 16, 4, 50)
+    first, file = make_run(0), io.BytesIO()
+    torch.save(train_until(*first, dataset, 16, 4, 29), file)
+    print(f"after 29 of 50 updates: a state of {len(file.getvalue()):,} bytes")
+    file.seek(0)
+    resumed = make_run(5)
+    train_until(*resumed, dataset, 16, 4, 50, torch.load(file, weights_only=True))
+    distance = (weights_of(resumed[0]) - weights_of(whole[0])).norm() / (weights_of(whole[0]) - start).norm()
+    print(f"after 50: distance from the uninterrupted run {distance:.4f}")
+
+
+look(show_resumed)
+
+# %% check="check_resumed_run" points=3
+check_resumed_run(train_until)
+
+# %% check="check_saved_state" points=2
+check_saved_state(train_until)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: draw an epoch of seven micro-batches with k = 2, and mark the place after five updates.<br>
+# Then: a generator's state is a place in a sequence. At which place was it when this epoch's order was drawn, and where
+# is it afterwards?
+# </details>
+
+# %% [markdown]
+# **Modify.** In the cell after the exercise, resume with `k = 2` in place of 4. Before you run it: does it fail, end
+# at another number of updates, or give other weights?
+#
+# <details><summary>Answer</summary>
+# Other weights, and no error. A state is right only together with the settings of its run, which many programs save
+# and compare as well.
+# </details>
+
+# %% [markdown]
+# ## In Accelerate
+#
+# `accelerator.save_state(folder)` writes the weights, the optimizer, the scheduler, the loss scale and the generators;
+# `load_state` reads them. The place within the epoch is left to you: `skip_first_batches(loader, count)` passes over
+# what was done. Of its order, `save_state` keeps nothing for a data set of this kind. With `use_seedable_sampler` and a
+# `data_seed`, the order depends on that seed and the epoch alone, so `set_epoch` is enough to draw it again.
+
+# %%
+from accelerate import Accelerator, DataLoaderConfiguration
+from torch.utils.data import DataLoader
+
+
+def make_accelerated(seed):
+    model, optimizer, scheduler, generator = make_run(seed)
+    order = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=3)
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4, dataloader_config=order)
+    loader = DataLoader(dataset, batch_size=16, shuffle=True, generator=generator)  # without it, a loader draws from
+    return accelerator, *accelerator.prepare(model, optimizer, scheduler, loader)  # dropout's generator in each epoch
+
+
+# %%
+def run_accelerated(seed, folder=None, stop=None, start=None, set_epoch=True):
+    accelerator, model, optimizer, scheduler, loader = make_accelerated(seed)
+    if start:
+        accelerator.load_state(folder)
+    first_epoch, done = start or (0, 0)
+    for epoch in range(first_epoch, 4):
+        batches = accelerator.skip_first_batches(loader, done) if done else loader
+        if set_epoch:
+            batches.set_epoch(epoch)
+        for place, (inputs, targets) in enumerate(batches, start=done + 1):
+            with accelerator.accumulate(model):
+                accelerator.backward(F.mse_loss(model(inputs), targets))
+                optimizer.step()
+                scheduler.step()
+                optimizer.zero_grad()
+            if (epoch, place) == stop:
+                return accelerator.save_state(folder)
+        done = 0
+    return weights_of(accelerator.unwrap_model(model))
+
+
+# %%
+accelerated = run_accelerated(0)
+for name, stop, set_epoch in (
+    ("at the end of a group", (2, 16), True),
+    ("the same, without set_epoch", (2, 16), False),
+    ("within a group", (2, 18), True),
+):
+    with tempfile.TemporaryDirectory() as folder:
+        run_accelerated(0, folder, stop=stop)
+        resumed = run_accelerated(9, folder, start=stop, set_epoch=set_epoch)
+    print(f"{name:<28} distance {(resumed - accelerated).norm() / (accelerated - start).norm():.4f}")
+
+# %% [markdown]
+# Saved at the end of a group, the resumed run is exact. Without `set_epoch`, the new loader begins with the order of
+# epoch 0. Within a group, the gradients that its first micro-batches have added are lost, because `save_state` does not
+# keep them. Call it where `accelerator.sync_gradients` is true. Its folder is not written atomically: save into a new
+# folder, and rename that one.
+
+# %% [markdown]
+# ## In the Trainer
+#
+# The Trainer saves every `save_steps` updates, and `train(resume_from_checkpoint=...)` continues from a folder, or from
+# the latest one with `True`. It draws the orders again from its `seed`, and skips what was done.
+
+
+# %%
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+
+class Regression(nn.Module):
+    """Returns its loss, as the Trainer expects."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = make_run(0)[0]
+
+    def forward(self, inputs, targets):
+        """Return the loss and the outputs."""
+        outputs = self.layers(inputs)
+        return {"loss": F.mse_loss(outputs, targets), "outputs": outputs}
+
+
+examples = [{"inputs": inputs, "targets": targets} for inputs, targets in dataset]
+
+
+# %%
+def run_trainer(folder, checkpoint=None):
+    model, sizes = Regression(), {"per_device_train_batch_size": 16, "gradient_accumulation_steps": 4}
+    arguments = {"output_dir": folder, "num_train_epochs": 4, "learning_rate": 3e-3, "lr_scheduler_type": "cosine"}
+    arguments |= {"save_strategy": "steps", "save_steps": 29, "seed": 3, "use_cpu": True}
+    quiet = {"report_to": "none", "disable_tqdm": True, "logging_strategy": "no"}
+    trainer = Trainer(model, TrainingArguments(**arguments, **sizes, **quiet), train_dataset=examples)
+    trainer.remove_callback(PrinterCallback)
+    trainer.train(resume_from_checkpoint=checkpoint)
+    return weights_of(model)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    uninterrupted = run_trainer(folder)
+    resumed = run_trainer(folder, f"{folder}/checkpoint-29")
+    print(", ".join(sorted(entry.name for entry in Path(folder, "checkpoint-29").iterdir())))
+print(f"resumed after 29 of 44 updates: distance {(resumed - uninterrupted).norm():.4f}")
+
+# %% [markdown]
+# The Trainer is exact here without further settings. With `ignore_data_skip=True` it resumes faster and restarts the
+# epoch. With `save_only_model=True` its checkpoints hold the weights alone, and cannot be resumed.
+
+# %% [markdown]
+# ## The price
+#
+# The next cell saves a larger model with AdamW.
+
+# %%
+import time
+
+model = nn.Sequential(*(nn.Linear(1024, 1024) for _ in range(8)))
+optimizer = torch.optim.AdamW(model.parameters())
+model(torch.randn(4, 1024)).sum().backward()
+optimizer.step()
+count = sum(weight.numel() for weight in model.parameters())
+for name, parts in {
+    "weights": model.state_dict(),
+    "weights and AdamW": {"model": model.state_dict(), "optimizer": optimizer.state_dict()},
+}.items():
+    with tempfile.TemporaryFile() as file:
+        begin = time.perf_counter()
+        torch.save(parts, file)
+        file.flush()
+        os.fsync(file.fileno())
+        seconds = time.perf_counter() - begin
+        print(
+            f"{name:<18} {file.tell() / count:6.2f} bytes per parameter, {file.tell() / 1e6:6.1f} MB, {seconds:.2f} s"
+        )
+
+# %% [markdown]
+# Weights alone take 4 bytes per parameter in float32, and weights with AdamW's two moments 12. How often should a run
+# save? Each save costs its time, and each failure the work since the last one. Young's rule balances the two:
+# `sqrt(2 x seconds of a save x seconds between failures)`.
+
+# %%
+for between_failures in (3 * 3600, 7 * 24 * 3600):
+    for save_seconds in (2, 60):
+        interval = (2 * save_seconds * between_failures) ** 0.5
+        hours, minutes = between_failures / 3600, interval / 60
+        print(f"a failure in {hours:3.0f} h, a save of {save_seconds:2d} s: save every {minutes:3.0f} min")
+
+# %% [markdown]
+# Large runs make the save itself cheap. `torch.distributed.checkpoint` lets every rank write its own shard in parallel,
+# and loads the result with another number of ranks; its `async_save` copies the state to CPU memory and writes it
+# while training goes on. `StatefulDataLoader` of torchdata has a `state_dict` that holds the place, even with workers.
+# `torchrun --max-restarts` starts all ranks again when one fails; resuming is still the script's work.
+
+# %% [markdown]
+# Checkpoints also serve a run that did *not* fail. When the loss of PaLM spiked, its authors went back about 100 steps
+# before the spike and skipped 200 to 500 batches. That needs old checkpoints, and a log that says which batches were
+# seen. In several ranks, let one of them write the log, and continue its step count from the checkpoint, so that a
+# resumed run extends its curve instead of drawing over it.
+
+# %% [markdown]
+# - **Use it when** a run is longer than you are willing to repeat, or its machine has a time limit.
+# - **Do not** pay for equality to the bit where it does not exist: some GPU kernels add in an order that varies, and
+#   another number of ranks adds in another one. All parts still belong in the checkpoint.
+# - **Combine with** sharding (lesson 18), whose ranks each save a part, and a loss scale (lesson 04), whose state is
+#   easily forgotten.
+
+# %% [markdown]
+# **Recap.** Answer, then unfold.
+#
+# <details><summary>Why does a run whose warm-up is over need its scheduler?</summary>
+# A new scheduler counts from 0, and would warm up again.
+# </details>
+# <details><summary>What do flush, fsync and replace each guarantee?</summary>
+# The system has the bytes; the disk has the bytes; the name changes in one step.
+# </details>
+# <details><summary>Which state of the shuffling generator does a checkpoint within an epoch need?</summary>
+# The one from before this epoch's order was drawn, together with the place; or the order itself and the present state.
+# </details>
+#
+# **Takeaway: a checkpoint holds whatever decides a later update, and it replaces the old one in one step.**
+#
+# Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 25, the capstone.
+
+# %% [markdown]
+# **Sources**
+# - [Llama team, The Llama 3 Herd of Models][llama]: 419 unexpected interruptions in 54 days.
+# - [PyTorch, Saving and loading a general checkpoint][general] and [Reproducibility][reproducibility].
+# - [Pillai et al., All File Systems Are Not Created Equal][crash]: what a rename and `fsync` guarantee.
+# - [Accelerate, Checkpointing][accelerate] and [Transformers, Trainer][trainer].
+# - [Young, A First Order Approximation to the Optimum Checkpoint Interval][young].
+# - [PyTorch, Distributed Checkpoint][dcp], [torchdata, StatefulDataLoader][stateful] and [torchrun][torchrun].
+# - [Chowdhery et al., PaLM][palm]: going back before a loss spike.
+#
+# [llama]: https://arxiv.org/abs/2407.21783
+# [general]: https://docs.pytorch.org/tutorials/recipes/recipes/saving_and_loading_a_general_checkpoint.html
+# [reproducibility]: https://docs.pytorch.org/docs/stable/notes/randomness.html
+# [crash]: https://www.usenix.org/conference/osdi14/technical-sessions/presentation/pillai
+# [accelerate]: https://huggingface.co/docs/accelerate/usage_guides/checkpoint
+# [trainer]: https://huggingface.co/docs/transformers/main_classes/trainer
+# [young]: https://doi.org/10.1145/361147.361115
+# [dcp]: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
+# [stateful]: https://meta-pytorch.org/data/main/torchdata.stateful_dataloader.html
+# [torchrun]: https://docs.pytorch.org/docs/stable/elastic/run.html
+# [palm]: https://arxiv.org/abs/2204.02311
