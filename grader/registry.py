@@ -132,6 +132,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_saved_order",
         "check_saved_state",
     ),
+    "grader.lessons.capstone.bert_large": ("BertLargeParts", "bert_large_parts"),
     "grader.lessons.capstone.checks": (
         "check_composed_peak",
         "check_front",
@@ -273,7 +274,6 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "make_padded_batch",
         "make_token_batch",
     ),
-    "grader.testbed.bert_large_parts": ("BertLargeParts", "bert_large_parts"),
     "grader.testbed.bert_large_recipes": (
         "BERT_LARGE_ROWS",
         "bert_large_recipe",

@@ -206,7 +206,7 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 def combinations(update_rows=128):
-    """Yield a name, the setting, and the arguments of peak_of_run but for the parts."""
+    """Yield a name, the setting, and the arguments of peak_of_run except the parts."""
     for rows, is_checkpointed, *setting in itertools.product(ROWS, (False, True), FORMATS, ATTENTIONS, OPTIMIZERS):
         name = ", ".join([str(rows), *setting, *["checkpointed"] * is_checkpointed])
         yield name, tuple(setting), (rows, update_rows // rows, is_checkpointed)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from grader.testbed.bert_large_parts import BertLargeParts
+from grader.lessons.capstone.bert_large import BertLargeParts
 
 MIB = 2**20
 

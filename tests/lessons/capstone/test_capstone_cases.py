@@ -3,11 +3,11 @@ import torch
 
 from grader.judging.lessons.capstone.job import _judge_results, allowed_share
 from grader.judging.lessons.capstone.parts import front, peak_of_run
+from grader.lessons.capstone.bert_large import bert_large_parts
 from grader.lessons.capstone.job import make_job_case, mean_loss, observe_result, result_cases
 from grader.lessons.capstone.parts import point_cases, run_cases
 from grader.meters.forecast import forecast_peak_memory
 from grader.observation import Observation
-from grader.testbed.bert_large_parts import bert_large_parts
 from grader.testbed.bert_large_recipes import bert_large_recipe
 
 SEEDS = range(20)
