@@ -68,7 +68,7 @@ class JobCase:
         for place in range(1, self.time + 1):
             double = 2 * tokens[..., place - 1] % self.vocabulary
             tokens[..., place] = torch.where(doubles[..., place], double, frequent[..., place])
-        return list(tokens)
+        return [batch.clone() for batch in tokens]  # with storages of their own, as on another device
 
 
 def make_job_case(seed: int = 0) -> JobCase:
