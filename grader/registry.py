@@ -128,7 +128,9 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.lessons.checkpoint_and_resume.checks": (
         "check_killed_saves",
         "check_parts_needed",
+        "check_resumed_accelerate",
         "check_resumed_run",
+        "check_resumed_trainer",
         "check_saved_order",
         "check_saved_state",
     ),
@@ -399,6 +401,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.data_parallel.hooks": ("check_synchronised_gradients", "check_synchronised_overlap"),
     "grader.judging.lessons.distillation.logits": ("check_distillation_loss", "check_soft_gradient"),
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
+    "grader.judging.lessons.checkpoint_and_resume.forms": ("check_resumed_accelerate", "check_resumed_trainer"),
     "grader.judging.lessons.checkpoint_and_resume.parts": ("check_parts_needed",),
     "grader.judging.lessons.checkpoint_and_resume.saving": ("check_killed_saves", "check_saved_order"),
     "grader.judging.lessons.checkpoint_and_resume.training": ("check_resumed_run", "check_saved_state"),

@@ -3,13 +3,14 @@
 #
 # You stop a training run at any moment, and continue it so that no bit of the result shows it.
 #
-# 60 min (estimated) · CPU is enough · after lessons 02 and 04
+# 75 min (estimated) · CPU is enough · after lessons 02 and 04
 
 # %% [markdown]
 # **You will be able to**
 # - predict which parts of a run a checkpoint must hold;
 # - save a file so that a kill at any moment leaves the old checkpoint or the new one;
-# - write a training loop that another process continues in the middle of an epoch, bit for bit equal.
+# - write a training loop that another process continues in the middle of an epoch, bit for bit equal;
+# - start a killed run again with Accelerate and with the Trainer.
 
 # %% tags=["given"]
 import copy
@@ -410,73 +411,126 @@ check_saved_state(train_until)
 # %% [markdown]
 # ## In Accelerate
 #
-# `accelerator.save_state(folder)` writes the weights, the optimizer, the scheduler, the loss scale and the generators;
-# `load_state` reads them. The place within the epoch is left to you: `skip_first_batches(loader, count)` passes over
-# what was done. Of its order, `save_state` keeps nothing for a data set of this kind. With `use_seedable_sampler` and a
-# `data_seed`, the order depends on that seed and the epoch alone, so `set_epoch` is enough to draw it again.
+# `accelerator.save_state(folder)` writes the weights, the optimizer, the scheduler, the loss scale and the generators,
+# and `load_state` reads them. Gradients are not among them; `accelerator.sync_gradients` is true right after the update
+# of a group.
+#
+# The place within the epoch is left to you: `skip_first_batches(loader, count)` returns a loader that passes over the
+# first `count` micro-batches. The order of an epoch is not saved either. With `use_seedable_sampler`, it depends on a
+# seed and on the number of the epoch, which `set_epoch(epoch)` tells a loader, also one that skips.
 
-# %%
+# %% tags=["given"]
 from accelerate import Accelerator, DataLoaderConfiguration
 from torch.utils.data import DataLoader
 
 
-def make_accelerated(seed):
-    model, optimizer, scheduler, generator = make_run(seed)
-    order = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=3)
-    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4, dataloader_config=order)
-    loader = DataLoader(dataset, batch_size=16, shuffle=True, generator=generator)  # without it, a loader draws from
-    return accelerator, *accelerator.prepare(model, optimizer, scheduler, loader)  # dropout's generator in each epoch
+def save_run(accelerator, folder, epoch, place):
+    """Save all parts, and how many micro-batches of the epoch are done; if killed, leave nothing named save-*."""
+    unfinished = Path(folder) / "unfinished"
+    accelerator.save_state(unfinished)
+    (unfinished / "place.txt").write_text(f"{epoch} {place}")
+    unfinished.rename(Path(folder) / f"save-{epoch:03}-{place:05}")
 
 
-# %%
-def run_accelerated(seed, folder=None, stop=None, start=None, set_epoch=True):
-    accelerator, model, optimizer, scheduler, loader = make_accelerated(seed)
-    if start:
-        accelerator.load_state(folder)
-    first_epoch, done = start or (0, 0)
-    for epoch in range(first_epoch, 4):
-        batches = accelerator.skip_first_batches(loader, done) if done else loader
-        if set_epoch:
-            batches.set_epoch(epoch)
-        for place, (inputs, targets) in enumerate(batches, start=done + 1):
-            with accelerator.accumulate(model):
-                accelerator.backward(F.mse_loss(model(inputs), targets))
-                optimizer.step()
-                scheduler.step()
-                optimizer.zero_grad()
-            if (epoch, place) == stop:
-                return accelerator.save_state(folder)
-        done = 0
-    return weights_of(accelerator.unwrap_model(model))
+def newest_save(folder):
+    """Return the newest save, its epoch and its place; None if there is none."""
+    saves = sorted(Path(folder).glob("save-*"))
+    return (saves[-1], *map(int, (saves[-1] / "place.txt").read_text().split())) if saves else None
 
-
-# %%
-accelerated = run_accelerated(0)
-for name, stop, set_epoch in (
-    ("at the end of a group", (2, 16), True),
-    ("the same, without set_epoch", (2, 16), False),
-    ("within a group", (2, 18), True),
-):
-    with tempfile.TemporaryDirectory() as folder:
-        run_accelerated(0, folder, stop=stop)
-        resumed = run_accelerated(9, folder, start=stop, set_epoch=set_epoch)
-    print(f"{name:<28} distance {(resumed - accelerated).norm() / (accelerated - start).norm():.4f}")
 
 # %% [markdown]
-# Saved at the end of a group, the resumed run is exact. Without `set_epoch`, the new loader begins with the order of
-# epoch 0. Within a group, the gradients that its first micro-batches have added are lost, because `save_state` does not
-# keep them. Call it where `accelerator.sync_gradients` is true. Its folder is not written atomically: save into a new
-# folder, and rename that one.
+# **Exercise.** Train with Accelerate so that a killed run can be started again.
+#
+# *Contract.*
+# - All objects are prepared, and the accelerator accumulates. The loss is `F.mse_loss`. Call the model, `step` and
+#   `zero_grad` for each micro-batch; prepared objects wait for the group.
+# - Save with `save_run` after each update, and at no other moment.
+# - If `folder` has a save, go on from the newest one. `epochs` is the total.
+# - A run that was killed and started again ends in the weights of an uninterrupted run, bit for bit.
+#
+# The check kills three runs, one of them before its first save, and starts each again with new objects.
+
+# %% tags=["given"]
+from grader import check_resumed_accelerate
+
+
+# %% exercise="train_with_accelerate"
+def train_with_accelerate(accelerator, model, optimizer, scheduler, loader, epochs: int, folder: str) -> None:
+    """Train, or go on with what the folder holds.
+
+    Args:
+        accelerator: Accumulates a number of micro-batches.
+        model: Prepared, like the next three.
+        optimizer: Updates the model.
+        scheduler: Makes one step per update.
+        loader: Draws each epoch's order from a seed and the epoch.
+        epochs: In total.
+        folder: Where saves are.
+    """
+    epoch, place = 0, 0
+    ### BEGIN SOLUTION
+    found = newest_save(folder)
+    if found:
+        path, epoch, place = found
+        accelerator.load_state(path)
+    for current in range(epoch, epochs):
+        batches = accelerator.skip_first_batches(loader, place) if place else loader
+        batches.set_epoch(current)
+        for done, (inputs, targets) in enumerate(batches, start=place + 1):
+            with accelerator.accumulate(model):
+                accelerator.backward(F.mse_loss(model(inputs), targets))
+                for part in (optimizer.step, scheduler.step, optimizer.zero_grad):
+                    part()
+            if accelerator.sync_gradients:
+                save_run(accelerator, folder, current, done)
+        place = 0
+    ### END SOLUTION
+
+
+# %%
+def show_accelerated():
+    order, ends = DataLoaderConfiguration(use_seedable_sampler=True, data_seed=3), []
+    for folders in ((4,), (2, 4)):  # epochs of each process; the second folder sees two of them
+        with tempfile.TemporaryDirectory() as folder:
+            for process, epochs in enumerate(folders):
+                model, optimizer, scheduler, generator = make_run(process)
+                accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4, dataloader_config=order)
+                loader = DataLoader(dataset, batch_size=16, shuffle=True, generator=generator)
+                parts = accelerator.prepare(model, optimizer, scheduler, loader)
+                train_with_accelerate(accelerator, *parts, epochs, folder)
+        ends.append(weights_of(model))
+    print(f"stopped after 2 of 4 epochs: distance {(ends[1] - ends[0]).norm() / (ends[0] - start).norm():.4f}")
+
+
+look(show_accelerated)
+
+# %% check="check_resumed_accelerate" points=2
+check_resumed_accelerate(train_with_accelerate)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: for a save in the second epoch, after 8 of 11 micro-batches, write down which micro-batches come next until the
+# end of the third epoch.<br>
+# Then: what is skipped is skipped once. Which loader has to know the number of the epoch?
+# </details>
+
+# %% [markdown]
+# The loader above has a `generator` of its own. Without one, it draws a seed from the default generator at the start of
+# each epoch, where dropout draws as well; a resumed run would draw at another moment. And each save is complete or
+# invisible: `save_state` alone writes several files, one after the other, into the folder that it is given.
 
 # %% [markdown]
 # ## In the Trainer
 #
-# The Trainer saves every `save_steps` updates, and `train(resume_from_checkpoint=...)` continues from a folder, or from
-# the latest one with `True`. It draws the orders again from its `seed`, and skips what was done.
+# The Trainer saves every `save_steps` updates, and `train(resume_from_checkpoint=...)` goes on from a checkpoint:
+# `True` takes the latest one of `output_dir`, and raises an error if there is none. `get_last_checkpoint` returns its
+# path, or None. The Trainer draws each epoch's order again from its `seed`, and skips what was done.
 
+# %% tags=["given"]
+from transformers import Trainer, TrainingArguments
+from transformers.trainer_utils import get_last_checkpoint
 
-# %%
-from transformers import PrinterCallback, Trainer, TrainingArguments
+from grader import check_resumed_trainer
 
 
 class Regression(nn.Module):
@@ -492,30 +546,58 @@ class Regression(nn.Module):
         return {"loss": F.mse_loss(outputs, targets), "outputs": outputs}
 
 
-examples = [{"inputs": inputs, "targets": targets} for inputs, targets in dataset]
+# %% [markdown]
+# **Exercise.** Do the same with the Trainer.
+#
+# *Contract.*
+# - `model` returns its loss, and `examples` are its arguments. Keep `arguments` as they are, and add your own.
+# - Save into `folder` after every `every` updates. If it has a checkpoint, go on from the newest one.
+# - A run that was killed and started again ends in the weights of an uninterrupted run, bit for bit.
+
+
+# %% exercise="train_with_trainer"
+def train_with_trainer(model, examples: list, arguments: dict, every: int, folder: str) -> None:
+    """Train, or go on with what the folder holds.
+
+    Args:
+        model: Returns its loss.
+        examples: Rows of the data set.
+        arguments: Of TrainingArguments.
+        every: Updates between two saves.
+        folder: Where checkpoints are.
+    """
+    ### BEGIN SOLUTION
+    own = {"output_dir": folder, "save_strategy": "steps", "save_steps": every}
+    trainer = Trainer(model, TrainingArguments(**arguments, **own), train_dataset=examples)
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(folder))
+    ### END SOLUTION
 
 
 # %%
-def run_trainer(folder, checkpoint=None):
-    model, sizes = Regression(), {"per_device_train_batch_size": 16, "gradient_accumulation_steps": 4}
-    arguments = {"output_dir": folder, "num_train_epochs": 4, "learning_rate": 3e-3, "lr_scheduler_type": "cosine"}
-    arguments |= {"save_strategy": "steps", "save_steps": 29, "seed": 3, "use_cpu": True}
+def show_trainer():
+    sizes = {"per_device_train_batch_size": 16, "gradient_accumulation_steps": 4, "use_cpu": True, "seed": 3}
     quiet = {"report_to": "none", "disable_tqdm": True, "logging_strategy": "no"}
-    trainer = Trainer(model, TrainingArguments(**arguments, **sizes, **quiet), train_dataset=examples)
-    trainer.remove_callback(PrinterCallback)
-    trainer.train(resume_from_checkpoint=checkpoint)
-    return weights_of(model)
+    examples = [{"inputs": inputs, "targets": targets} for inputs, targets in dataset]
+    with tempfile.TemporaryDirectory() as folder:
+        train_with_trainer(Regression(), examples, {"num_train_epochs": 1, **sizes, **quiet}, 5, folder)
+        for checkpoint in sorted(Path(folder).glob("checkpoint-*")):
+            print(checkpoint.name, ", ".join(sorted(entry.name for entry in checkpoint.iterdir())))
 
 
-with tempfile.TemporaryDirectory() as folder:
-    uninterrupted = run_trainer(folder)
-    resumed = run_trainer(folder, f"{folder}/checkpoint-29")
-    print(", ".join(sorted(entry.name for entry in Path(folder, "checkpoint-29").iterdir())))
-print(f"resumed after 29 of 44 updates: distance {(resumed - uninterrupted).norm():.4f}")
+look(show_trainer)
+
+# %% check="check_resumed_trainer" points=2
+check_resumed_trainer(train_with_trainer)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: by which argument does the Trainer save by updates, and not by epochs? Its default is 500 updates.<br>
+# Then: what does `train` do if it is not told about a checkpoint?
+# </details>
 
 # %% [markdown]
-# The Trainer is exact here without further settings. With `ignore_data_skip=True` it resumes faster and restarts the
-# epoch. With `save_only_model=True` its checkpoints hold the weights alone, and cannot be resumed.
+# With `ignore_data_skip=True` the Trainer resumes faster and restarts the epoch. With `save_only_model=True` its
+# checkpoints hold the weights alone, and cannot be resumed.
 
 # %% [markdown]
 # ## The price

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from grader.lessons.checkpoint_and_resume.forms import forms_case, observe_form, run_accelerate, run_trainer
 from grader.lessons.checkpoint_and_resume.parts import PARTS, run_cases, run_parts
 from grader.lessons.checkpoint_and_resume.saving import observe_kills, observe_order, save_cases
 from grader.lessons.checkpoint_and_resume.training import observe_runs, observe_states, state_case, training_cases
@@ -41,6 +42,21 @@ def check_killed_saves(save_atomically: Callable[..., Any], seed: int) -> Observ
 def check_saved_order(save_atomically: Callable[..., Any], seed: int) -> Observation:
     """Record the order of the calls, and let a save fail."""
     return Observation({"saves": [observe_order(save_atomically, case) for case in save_cases(seed)]})
+
+
+ACCELERATE = ("accelerator", "model", "optimizer", "scheduler", "loader", "epochs", "folder")
+
+
+@make_check("train_with_accelerate", ACCELERATE)
+def check_resumed_accelerate(train_with_accelerate: Callable[..., Any], seed: int) -> Observation:
+    """Kill three runs with Accelerate, and record what goes on from their folders."""
+    return Observation(observe_form(run_accelerate, train_with_accelerate, forms_case(seed)))
+
+
+@make_check("train_with_trainer", ("model", "examples", "arguments", "every", "folder"))
+def check_resumed_trainer(train_with_trainer: Callable[..., Any], seed: int) -> Observation:
+    """Kill three runs of the Trainer, and record what goes on from their folders."""
+    return Observation(observe_form(run_trainer, train_with_trainer, forms_case(seed)))
 
 
 @make_check("parts_needed", ("run",))
