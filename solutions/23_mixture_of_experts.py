@@ -443,8 +443,8 @@ check_dispatch_rows(dispatch)
 # </details>
 
 # %% [markdown]
-# **Modify.** Change the last weight of the skewed router from 0.05 to 0.0, so that no token chooses expert 7. Before you
-# run it: is the share of dropped tokens higher, lower or the same?
+# **Modify.** Change the last weight of the skewed router from 0.05 to 0.0, so that no token chooses expert 7. Before
+# you run it: is the share of dropped tokens higher, lower or the same?
 #
 # <details><summary>Answer</summary>
 # Higher. The capacity depends on the number of experts, chosen or not, and the same tokens now crowd into seven.

@@ -74,7 +74,7 @@ def dispatch_cases(seed: int) -> tuple[DispatchCase, ...]:
     return (
         DispatchCase(10, 6, 4, 2, 4.0, 0.0, seed),
         DispatchCase(draw.choice((16, 20, 24)), 4, 4, 1, 1.0, 0.8, seed + 1),
-        DispatchCase(tokens, 5, 6, 2, factor, 0.4, seed + 2),
+        DispatchCase(tokens, 5, 6, 2, factor, 0.9, seed + 2),
         DispatchCase(draw.choice((9, 12)), 3, 5, 2, 1.5, -6.0, seed + 3),
         DispatchCase(draw.choice((6, 7)), 4, 8, 1, 1.0, 0.5, seed + 4),
     )

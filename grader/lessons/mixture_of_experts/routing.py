@@ -25,6 +25,7 @@ class RoutingCase:
         rate: By how much a bias changes.
         seed: Seed of logits and bias.
         is_even: Whether each expert is preferred by as many tokens as any other.
+        bias: How far the biases of the experts are apart.
     """
 
     tokens: int
@@ -34,6 +35,7 @@ class RoutingCase:
     rate: float
     seed: int
     is_even: bool = False
+    bias: float = 0.2
 
     def draw_logits(self) -> Tensor:
         """Draw the logits [tokens, experts]."""
@@ -47,7 +49,7 @@ class RoutingCase:
     def draw_bias(self) -> Tensor:
         """Draw the bias [experts], large enough to change choices."""
         draw = torch.Generator().manual_seed(self.seed + 1)
-        return 0.2 * torch.randn(self.experts, generator=draw, dtype=torch.float64)
+        return self.bias * torch.randn(self.experts, generator=draw, dtype=torch.float64)
 
     def draw_weights(self) -> Tensor:
         """Draw what the gates are multiplied by, to have a gradient [tokens, experts]."""
@@ -60,10 +62,11 @@ def routing_cases(seed: int) -> tuple[RoutingCase, ...]:
     draw = random.Random(seed)
     return (
         RoutingCase(32, 8, 1, 0.6, 0.05, seed),
-        RoutingCase(draw.randrange(17, 24), 16, 2, 0.0, 0.01, seed + 10),  # loads right above and below a fraction
+        # Loads right above and right below a mean that is a fraction.
+        RoutingCase(draw.randrange(25, 36), 24, 2, 0.0, 0.02, seed + 10, bias=0.02),
         RoutingCase(draw.randrange(20, 30), draw.choice((5, 7)), 3, 0.4, draw.choice((0.02, 0.1)), seed + 20),
         RoutingCase(12, draw.choice((3, 6)), 1, 0.0, 0.03, seed + 30, is_even=True),
-        RoutingCase(33, draw.choice((14, 16)), draw.choice((2, 4)), 0.1, 0.04, seed + 40),
+        RoutingCase(33, draw.choice((14, 16)), draw.choice((2, 4)), 0.1, 0.04, seed + 40, bias=0.02),
     )
 
 

@@ -209,10 +209,10 @@ TABLE = ReferenceTable(
         "You round before the end: to a whole share, or up to an even number. Round the product once, up.",
         {CAPACITY: "capacity = math.ceil(capacity_factor * math.ceil(choices / len(experts)))"},
         variants=[
-            {CAPACITY: "capacity = math.ceil(capacity_factor * (choices // len(experts)))"},
             {CAPACITY: "capacity = 2 * math.ceil(math.ceil(capacity_factor * choices / len(experts)) / 2)"},
             {CAPACITY: "capacity = 4 * math.ceil(math.ceil(capacity_factor * choices / len(experts)) / 4)"},
         ],
+        same_as=("smallest_capacity",),
     ),
     Misconception(
         "small_gates_ignored",

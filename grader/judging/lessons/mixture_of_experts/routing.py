@@ -244,7 +244,6 @@ LOSS = ReferenceTable(
             {LOSS_LINE: "return torch.logsumexp(router_logits, dim=1).pow(2).mean()"},
             {LOSS_LINE: "return ((means - 1 / experts) ** 2).mean()"},
             {LOSS_LINE: "return ((means - 1 / experts) ** 2).sum()"},
-            {LOSS_LINE: "return experts * (means**2).sum()"},
             {LOSS_LINE: "return experts * shares.max() * means.max()"},
         ],
     ),
@@ -445,11 +444,6 @@ ROUTE = ReferenceTable(
             {NEXT: "bias + rate * (counts.mean() - counts).clamp(-1, 1)"},
             {NEXT: "bias + rate * torch.sign(counts.mean() - counts) * ((counts.mean() - counts).abs() >= 1)"},
         ],
-    ),
-    Misconception(
-        "mean_of_the_used_experts",
-        "You take the mean over experts that got tokens. Experts without tokens count, too.",
-        {NEXT: "bias + rate * torch.sign(counts[counts > 0].mean() - counts)"},
     ),
     Misconception(
         "old_bias_returned",
