@@ -52,7 +52,7 @@ active = total - in_experts * (experts - chosen) // experts
 print(f"{chosen} of {experts} experts per token: {total / 1e9:.1f} B parameters in total, {active / 1e9:.1f} B active")
 
 # %% [markdown]
-# The second number counts the **active** parameters: those that a single token is multiplied with. Two sizes of one
+# The second number counts the **active** parameters: those that a single token is multiplied by. Two sizes of one
 # model, then. Which of them decides what training costs?
 
 # %% [markdown]
@@ -69,7 +69,7 @@ print(f"{chosen} of {experts} experts per token: {total / 1e9:.1f} B parameters 
 #   router is a matrix [experts, width], which every token meets. There are no other parameters.
 # - Each token is sent to `chosen` experts.
 # - Return a dict: `total` and `active` parameters; `bytes` of weights, gradients and AdamW's two moments, all in
-#   float32; `flops` of one token in one update, as products with weights alone, a multiplication and an addition
+#   float32; `flops` of one token in one update, counting only products with weights, a multiplication and an addition
 #   counted as two.
 
 # %% tags=["given"]
@@ -103,7 +103,7 @@ def expert_costs(layers: int, every: int, width: int, hidden: int, experts: int,
 
 # %%
 def show_costs():
-    for name, sizes in {"dense": (12, 1, 768, 3072, 1, 1), "8 experts": (12, 2, 768, 3072, 8, 2)}.items():
+    for name, sizes in {"1 expert": (12, 2, 768, 3072, 1, 1), "8 experts": (12, 2, 768, 3072, 8, 2)}.items():
         costs = expert_costs(*sizes)
         print(
             f"{name:<10} {costs['total'] / 1e6:6.1f} M parameters, {costs['active'] / 1e6:6.1f} M active, "
@@ -119,7 +119,7 @@ check_expert_costs(expert_costs)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: take a model of two blocks with `every = 2`, and list every matrix that it has.<br>
-# Then: two tokens of a batch may choose different experts. Which experts does the device have to hold, and with which
+# Then: two tokens of a batch may choose different experts. Which experts does the device have to hold, and by which
 # ones is a single token multiplied?
 # </details>
 
@@ -307,7 +307,7 @@ check_balance_loss(balance_loss)
 # - The gate of a chosen expert is its probability, divided by the sum of the probabilities of that token's chosen
 #   experts. All other gates are 0.
 # - The next bias is higher by `rate` for an expert with fewer tokens than the mean, lower by `rate` for one with more,
-#   and the same for one with exactly the mean. The argument stays as it is.
+#   and the same for one with exactly the mean, which may be a fraction. The argument stays as it is.
 # - Return the gates [tokens, experts], through which a gradient reaches the logits, and the next bias.
 
 # %% tags=["given"]
@@ -370,8 +370,8 @@ check_routing_bias(route_with_bias)
 # ## Write: dispatch with limited room
 #
 # Balance is never perfect, but memory and exchanges between devices are easiest to plan with fixed sizes. So each
-# expert gets a **capacity**: `capacity factor x choices / experts`, rounded up, where the *choices* of a batch are its
-# tokens times the experts of each. Tokens beyond the capacity are **dropped**: the expert adds nothing to them, and
+# expert gets a **capacity**: `capacity factor x choices / experts`, the result rounded up, where the *choices* of a
+# batch are the gates that are not 0. Tokens beyond the capacity are **dropped**: the expert adds nothing to them, and
 # only the residual connection around the layer carries them on. A factor of 1 has room for a perfectly balanced batch;
 # 1.25 is common.
 
@@ -443,8 +443,8 @@ check_dispatch_rows(dispatch)
 # </details>
 
 # %% [markdown]
-# **Modify.** Change the last weight of the skewed router from 0.05 to 0.0, so that nobody chooses expert 7. Before you
-# run it: is the share of dropped tokens higher, lower or the same?
+# **Modify.** Change the last weight of the skewed router from 0.05 to 0.0, so that no token chooses expert 7. Before
+# you run it: is the share of dropped tokens higher, lower or the same?
 #
 # <details><summary>Answer</summary>
 # Higher. The capacity depends on the number of experts, chosen or not, and the same tokens now crowd into seven.

@@ -30,13 +30,15 @@ class CostCase:
 
 
 def cost_cases(seed: int) -> tuple[CostCase, ...]:
-    """A model as in the notebook, one with experts in all blocks, and one whose last group of blocks is not full."""
+    """A model as in the notebook; experts in all blocks, a short last group, one expert, and no full group at all."""
     draw = random.Random(seed)
     width = draw.choice((96, 128, 160))
     return (
         CostCase(12, 2, 768, 3072, 8, 2),
         CostCase(draw.randrange(3, 9), 1, width, 3 * width, draw.choice((4, 16)), 1),
         CostCase(draw.choice((7, 10, 13)), 3, 2 * width, 5 * width, draw.choice((6, 12)), 3),
+        CostCase(draw.choice((4, 6)), 2, width, 2 * width, 1, 1),
+        CostCase(2, draw.choice((3, 4)), width, 4 * width, 8, 2),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from grader.observing.contract import require_tensor
+from grader.observing.contract import fail, require_tensor
 
 PARTS = ("output", "tokens", "gates", "experts")  # the output, then the gradients
 
@@ -39,14 +39,16 @@ class DispatchCase:
 
     def make_experts(self) -> nn.ModuleList:
         """Build the experts, whose outputs are not zero for a token of zeros."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
-            width, hidden = self.width, 2 * self.width
-            experts = [
-                nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, width))
-                for _ in range(self.experts)
-            ]
-        return nn.ModuleList(experts).double()
+        width, hidden = self.width, 2 * self.width
+        experts = nn.ModuleList(
+            nn.Sequential(nn.Linear(width, hidden), nn.Tanh(), nn.Linear(hidden, width)) for _ in range(self.experts)
+        ).double()
+        # A default initialisation is drawn in float32, whose last bits depend on the instructions of the CPU.
+        draw = torch.Generator().manual_seed(self.seed)
+        with torch.no_grad():
+            for parameter in experts.parameters():
+                parameter.copy_(torch.rand(parameter.shape, generator=draw, dtype=torch.float64) - 0.5)
+        return experts
 
     def draw(self) -> tuple[Tensor, Tensor, Tensor]:
         """Draw tokens [tokens, width], gates [tokens, experts] and the gradient that arrives at the output."""
@@ -55,6 +57,7 @@ class DispatchCase:
         liked = torch.randn(self.tokens, self.experts, generator=draw, dtype=torch.float64)
         picked = (liked - self.skew * torch.arange(self.experts)).topk(self.chosen, dim=1).indices
         sizes = 0.1 + 0.8 * torch.rand(self.tokens, self.chosen, generator=draw, dtype=torch.float64)
+        sizes[1, 0] = 0.003  # chosen, although the router hardly likes it
         gates = torch.zeros_like(liked).scatter(1, picked, sizes)
         return tokens, gates, arriving
 
@@ -65,13 +68,15 @@ class DispatchCase:
 
 
 def dispatch_cases(seed: int) -> tuple[DispatchCase, ...]:
-    """Room for all, a preferred expert that drops tokens, a fractional capacity, and an expert that nobody chose."""
+    """Room for all, an expert that drops tokens, a fractional capacity, experts that nobody chose, and room for one."""
     draw = random.Random(seed)
+    tokens, factor = draw.choice(((13, 1.25), (19, 0.75), (19, 1.25)))  # another capacity, if shares are rounded first
     return (
         DispatchCase(10, 6, 4, 2, 4.0, 0.0, seed),
         DispatchCase(draw.choice((16, 20, 24)), 4, 4, 1, 1.0, 0.8, seed + 1),
-        DispatchCase(draw.choice((13, 17, 19)), 5, 6, 2, draw.choice((0.75, 1.25)), 0.4, seed + 2),
-        DispatchCase(draw.choice((9, 12)), 3, 5, 2, 1.5, 6.0, seed + 3),
+        DispatchCase(tokens, 5, 6, 2, factor, 0.9, seed + 2),
+        DispatchCase(draw.choice((9, 12)), 3, 5, 2, 1.5, -6.0, seed + 3),
+        DispatchCase(draw.choice((6, 7)), 4, 8, 1, 1.0, 0.5, seed + 4),
     )
 
 
@@ -95,7 +100,13 @@ def observe_dispatch(dispatch: Callable[..., Any], case: DispatchCase) -> tuple[
         expert.register_forward_hook(
             lambda module, inputs, output, place=place: calls[place].append(inputs[0].numel() // case.width)
         )
+    given = tokens.detach().clone()
     output = dispatch(tokens, gates, experts, case.capacity_factor)
+    if not torch.equal(tokens.detach(), given):
+        look_at = (
+            "You change the tokens that you were given, which the residual connection still needs. Make a new tensor."
+        )
+        fail("tokens_changed_in_place", "the argument as it was", "other tokens", look_at)
     require_tensor(output.detach() if isinstance(output, Tensor) else output, "the output", like=arriving)
     if output.requires_grad:
         output.backward(arriving)

@@ -25,6 +25,7 @@ class RoutingCase:
         rate: By how much a bias changes.
         seed: Seed of logits and bias.
         is_even: Whether each expert is preferred by as many tokens as any other.
+        bias: How far the biases of the experts are apart.
     """
 
     tokens: int
@@ -34,6 +35,7 @@ class RoutingCase:
     rate: float
     seed: int
     is_even: bool = False
+    bias: float = 0.2
 
     def draw_logits(self) -> Tensor:
         """Draw the logits [tokens, experts]."""
@@ -47,7 +49,7 @@ class RoutingCase:
     def draw_bias(self) -> Tensor:
         """Draw the bias [experts], large enough to change choices."""
         draw = torch.Generator().manual_seed(self.seed + 1)
-        return 0.2 * torch.randn(self.experts, generator=draw, dtype=torch.float64)
+        return self.bias * torch.randn(self.experts, generator=draw, dtype=torch.float64)
 
     def draw_weights(self) -> Tensor:
         """Draw what the gates are multiplied by, to have a gradient [tokens, experts]."""
@@ -60,10 +62,11 @@ def routing_cases(seed: int) -> tuple[RoutingCase, ...]:
     draw = random.Random(seed)
     return (
         RoutingCase(32, 8, 1, 0.6, 0.05, seed),
-        RoutingCase(draw.randrange(41, 60), draw.choice((12, 16)), 2, 0.0, 0.01, seed + 10),
+        # Loads right above and right below a mean that is a fraction.
+        RoutingCase(draw.randrange(25, 36), 24, 2, 0.0, 0.02, seed + 10, bias=0.02),
         RoutingCase(draw.randrange(20, 30), draw.choice((5, 7)), 3, 0.4, draw.choice((0.02, 0.1)), seed + 20),
         RoutingCase(12, draw.choice((3, 6)), 1, 0.0, 0.03, seed + 30, is_even=True),
-        RoutingCase(33, 10, draw.choice((2, 4)), 0.1, 0.04, seed + 40),
+        RoutingCase(33, draw.choice((14, 16)), draw.choice((2, 4)), 0.1, 0.04, seed + 40, bias=0.02),
     )
 
 
@@ -106,6 +109,11 @@ def require_route(route_with_bias: Callable[..., Any], case: RoutingCase) -> dic
             measured = f"{len(answer)} values" if isinstance(answer, tuple | list) else type(answer).__name__
             fail("no_pair_returned", "the gates, then the new bias", measured, "Return both, in this order.")
         gates, new_bias = answer
+        if all(isinstance(value, Tensor) for value in answer) and gates.shape == bias.shape != logits.shape:
+            look_at = "You return the two results in the other order. Return the gates, then the new bias."
+            fail("results_exchanged", "the gates, then the new bias", "the new bias first", look_at)
+        if isinstance(new_bias, Tensor) and new_bias.is_floating_point():
+            new_bias = new_bias.to(bias.dtype)
         require_tensor(gates.detach() if isinstance(gates, Tensor) else gates, "the gates", like=logits.detach())
         require_tensor(new_bias.detach() if isinstance(new_bias, Tensor) else new_bias, "the new bias", like=bias)
         if not gates.requires_grad:

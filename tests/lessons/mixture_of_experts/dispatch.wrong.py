@@ -120,3 +120,23 @@ def dispatch(tokens, gates, experts, capacity_factor):
 # -             outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert(tokens[rows]))
 # +         room = torch.cat([tokens[rows], tokens.new_zeros(capacity - len(rows), tokens.shape[1])])
 # +         outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert(room)[: len(rows)])
+
+# %% edit="least_room" code="smallest_capacity"
+# Source: min_capacity of DeepSpeed
+# -     capacity = math.ceil(capacity_factor * choices / len(experts))
+# +     capacity = max(4, math.ceil(capacity_factor * choices / len(experts)))
+
+# %% edit="threshold" code="small_gates_ignored"
+# Source: a threshold against noise
+# -         rows = torch.where(gates[:, place] > 0)[0][:capacity]
+# +         rows = torch.where(gates[:, place] > 0.01)[0][:capacity]
+
+# %% edit="share_first" code="rounded_twice"
+# Source: the balanced share as a whole number
+# -     capacity = math.ceil(capacity_factor * choices / len(experts))
+# +     capacity = math.ceil(capacity_factor * math.ceil(choices / len(experts)))
+
+# %% edit="wrong_gate" code="place_taken_for_the_row"
+# Source: gates by the place in the list
+# -             outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert(tokens[rows]))
+# +             outputs = outputs.index_add(0, rows, gates[: len(rows), place, None] * expert(tokens[rows]))

@@ -93,3 +93,18 @@ def route_with_bias(router_logits, bias, chosen, rate):
 # Source: the bias is forgotten
 # -     return gates, bias + rate * (counts.mean() - counts).sign()
 # +     return gates
+
+# %% edit="whole_mean" code="mean_rounded"
+# Source: the mean load by integer division
+# -     return gates, bias + rate * (counts.mean() - counts).sign()
+# +     return gates, bias + rate * (picked.numel() // len(bias) - counts).sign()
+
+# %% edit="demonstrated_rate" code="another_rate"
+# Source: the rate of the demonstration
+# -     return gates, bias + rate * (counts.mean() - counts).sign()
+# +     return gates, bias + 0.01 * (counts.mean() - counts).sign()
+
+# %% edit="detached_sum" code="gates_half_detached"
+# Source: a normalisation that is taken for a constant
+# -     gates = torch.zeros_like(probabilities).scatter(1, picked, kept / kept.sum(dim=1, keepdim=True))
+# +     gates = torch.zeros_like(probabilities).scatter(1, picked, kept / kept.sum(dim=1, keepdim=True).detach())

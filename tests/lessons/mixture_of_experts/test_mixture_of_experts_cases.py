@@ -1,3 +1,7 @@
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from transformers.models.mixtral.modeling_mixtral import load_balancing_loss_func
@@ -69,3 +73,44 @@ def test_no_misconception_gives_the_right_values_at_any_of_the_seeds(table, seed
         for version in table.versions[misconception.code]:
             answer = table.answer(seed, table.values(version, seed))
             assert not answer.is_right, misconception.code
+
+
+DRAW = """
+import sys, torch
+from grader.lessons.mixture_of_experts.dispatch import dispatch_cases
+from grader.lessons.mixture_of_experts.routing import routing_cases
+drawn = [[*case.draw(), *case.make_experts().parameters()] for case in dispatch_cases(5)]
+drawn += [[case.draw_logits(), case.draw_bias(), case.draw_weights()] for case in routing_cases(5)]
+torch.save([tensor.detach() for tensors in drawn for tensor in tensors], sys.argv[1])
+"""
+
+
+def test_cases_are_drawn_alike_whatever_the_instructions_of_the_cpu(tmp_path):
+    drawn = []
+    for limit in ("", "default"):
+        environment = {**os.environ, "ATEN_CPU_CAPABILITY": limit} if limit else dict(os.environ)
+        path = tmp_path / f"drawn-{limit}.pt"
+        subprocess.run([sys.executable, "-c", DRAW, path], env=environment, check=True)
+        drawn.append(torch.load(path, weights_only=True))
+    assert all(torch.equal(one, other) for one, other in zip(*drawn, strict=True))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_expert_is_right_below_and_one_right_above_a_mean_that_is_a_fraction(seed):
+    found = set()
+    for case in routing_cases(seed):
+        gates, _ = route_with_bias(case.draw_logits(), case.draw_bias(), case.chosen, case.rate)
+        loads = (gates > 0).sum(dim=0).double()
+        if loads.mean() % 1:
+            found |= {"below"} if loads.mean().floor() in loads else set()
+            found |= {"above"} if loads.mean().ceil() in loads else set()
+    assert found == {"below", "above"}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("code", ["smallest_capacity", "rounded_twice", "small_gates_ignored", "one_place_too_many"])
+def test_each_wrong_capacity_shows_at_every_seed(seed, code):
+    truths = DISPATCH.truths(seed)
+    for version in DISPATCH.versions[code][:2]:
+        values = DISPATCH.values(version, seed)
+        assert not all(DISPATCH.is_near(value, truth) for value, truth in zip(values, truths, strict=True))

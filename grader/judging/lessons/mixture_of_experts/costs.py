@@ -38,12 +38,12 @@ def judge_expert_costs(observation: Observation, seed: int) -> Verdict:
         if part.is_right:
             continue
         case: CostCase = part.case
-        model = f"{case.layers} blocks, experts in each {case.every}. one, {case.chosen} of {case.experts} for a token"
+        model = f"{case.layers} blocks, groups of {case.every}, {case.chosen} of {case.experts} experts for a token"
         return TABLE.explain(
             answer,
             part,
             expected=f"{part.truth:,} {what} ({model})",
-            measured=f"{part.value:,.6g}",
+            measured=f"{part.value:,.10g}",
             otherwise="Take a model of one block with two experts, and write down every matrix that it has.",
         )
     return Verdict(PASSED, "", f"parameters, bytes and FLOPs of {len(answer.values)} models")
@@ -71,6 +71,11 @@ TABLE = ReferenceTable(
         {SPARSE: "sparse = layers // 1"},
     ),
     Misconception(
+        "at_least_one_block_with_experts",
+        "You give a model experts although it has no full group of blocks.",
+        {SPARSE: "sparse = max(1, layers // every)"},
+    ),
+    Misconception(
         "short_group_counted",
         "You give the last group experts although it is not full. Only the last block of a full group has them.",
         {SPARSE: "sparse = -(-layers // every)"},
@@ -89,6 +94,21 @@ TABLE = ReferenceTable(
         "router_forgotten",
         "You leave out the router: a matrix [experts, width] in each block with experts, which every token meets.",
         {SHARED: "shared = layers * attention + (layers - sparse) * expert"},
+    ),
+    Misconception(
+        "router_in_every_block",
+        "You count a router in blocks that have no experts.",
+        {SHARED: "shared = layers * attention + (layers - sparse) * expert + layers * router"},
+    ),
+    Misconception(
+        "no_router_for_one_expert",
+        "You leave out the router where there is one expert. By the contract, each block with experts has one.",
+        {"router = experts * width": "router = experts * width if experts > 1 else 0"},
+    ),
+    Misconception(
+        "router_of_the_chosen_in_total",
+        "You count the router's rows of the chosen experts only. It has a row for each expert.",
+        {"router = experts * width": "router = chosen * width"},
     ),
     Misconception(
         "attention_forgotten",
@@ -161,6 +181,7 @@ TABLE = ReferenceTable(
         "biases_counted",
         "You count biases. The model has matrices only.",
         {"expert = 2 * width * hidden": "expert = 2 * width * hidden + width + hidden"},
+        variants=[{"attention = 4 * width * width": "attention = 4 * width * width + 4 * width"}],
     ),
     Misconception(
         "three_matrices_of_attention",
@@ -178,6 +199,11 @@ TABLE = ReferenceTable(
         "You count memory for the active parameters. Other tokens of the batch go to the other experts, so the device "
         "has to hold all of them.",
         {BYTES: '"bytes": 16 * active'},
+        variants=[
+            {BYTES: '"bytes": 4 * total + 12 * active'},
+            {BYTES: '"bytes": 8 * total + 8 * active'},
+            {BYTES: '"bytes": 12 * total + 4 * active'},
+        ],
     ),
     Misconception(
         "weights_alone",
@@ -194,7 +220,7 @@ TABLE = ReferenceTable(
         "bytes_of_mixed_precision",
         "You count bytes of 16-bit numbers. Weights, gradients and moments are float32 here, 4 bytes each.",
         {BYTES: '"bytes": 18 * total'},
-        variants=[{BYTES: '"bytes": 2 * total'}, {BYTES: '"bytes": 20 * total'}, {BYTES: '"bytes": 6 * total'}],
+        variants=[{BYTES: f'"bytes": {count} * total'} for count in (2, 6, 14, 20)],
     ),
     Misconception(
         "bytes_in_another_unit",
@@ -209,8 +235,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "flops_of_all_experts",
-        "You count the products of all parameters. A token is multiplied only with the weights that it meets.",
+        "You count the products of all parameters. Forward and backward, a token is multiplied only by the weights "
+        "that it meets.",
         {FLOPS: '"flops": 6 * total'},
+        variants=[{FLOPS: '"flops": 2 * active + 4 * total'}, {FLOPS: '"flops": 2 * total + 4 * active'}],
     ),
     Misconception(
         "backward_forgotten",

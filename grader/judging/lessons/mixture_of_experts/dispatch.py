@@ -45,7 +45,7 @@ def judge_dispatched_tokens(observation: Observation, seed: int) -> Verdict:
             answer,
             part,
             expected=f"{NAMES[name]} of norm {part.truth.norm():.5g} ({case.what}, factor {case.capacity_factor:g})",
-            measured=f"norm {part.value.norm():.5g}",
+            measured=f"norm {part.value.norm():.5g}{_difference(part.value, part.truth)}",
             otherwise="Take three tokens, one expert and room for two, and write the output of each token down.",
         )
     return Verdict(PASSED, "", f"{len(cases)} layers, forward and backward, equal to a loop over all experts")
@@ -68,6 +68,13 @@ def judge_dispatch_rows(observation: Observation, seed: int) -> Verdict:
                 otherwise="You call experts on other rows than those that they take. Print the shape of each input.",
             )
     return Verdict(PASSED, "", f"each expert computes what it takes, in {len(cases)} layers")
+
+
+def _difference(value: Tensor, truth: Tensor) -> str:
+    if value.shape != truth.shape or value.dim() != 2:
+        return ""
+    rows = [row for row, apart in enumerate((value - truth).abs().amax(dim=1)) if apart > 1e-9]
+    return f"; {len(rows)} of {len(value)} tokens differ, the first one is token {rows[0]}" if rows else ""
 
 
 def _listed(numbers: list[int]) -> str:
@@ -110,6 +117,11 @@ class Layer:
 
 ROWS = Table[Layer](
     Misconception(
+        "experts_not_called",
+        "You call no expert as a module: hooks and wrappers depend on it. Write `expert(rows)`, not `expert.forward`.",
+        shown_by=lambda layer: not any(layer.calls),
+    ),
+    Misconception(
         "padded_to_the_capacity",
         "You fill each expert's rows up to its capacity. Frameworks do that for fixed shapes; here an expert computes "
         "only the tokens that it takes.",
@@ -146,6 +158,16 @@ KEPT = "kept = gates * (is_sent & (place <= capacity))"
 OUTPUTS = "outputs = torch.stack([expert(tokens) for expert in experts], dim=1)"
 RETURN = "return (kept.unsqueeze(-1) * outputs).sum(dim=1)"
 
+
+def _by_rows(gates: str, rows: str, places: str) -> str:
+    return f"""total = torch.zeros_like(tokens)
+    for i, expert in enumerate(experts):
+        (rows,) = torch.where(kept[:, i] > 0)
+        if len(rows):
+            total = total.index_add(0, {places}, {gates} * expert({rows}))
+    return total"""
+
+
 LAST_EXPERT = f"""{KEPT}
     kept = kept * ((kept > 0).flip(1).cumsum(dim=1).flip(1) == 1)"""
 
@@ -170,6 +192,35 @@ TABLE = ReferenceTable(
         variants=[{CAPACITY: "capacity = int(capacity_factor * len(tokens)) // len(experts)"}],
     ),
     Misconception(
+        "two_choices_assumed",
+        "You assume two choices for each token. Count the gates that are not 0.",
+        {"choices = int(is_sent.sum())": "choices = 2 * len(tokens)"},
+    ),
+    Misconception(
+        "smallest_capacity",
+        "You give each expert room for several tokens, whatever its capacity, as some libraries do. Here it may be 1.",
+        {CAPACITY: CAPACITY.replace("capacity = ", "capacity = max(4, ") + ")"},
+        variants=[
+            {CAPACITY: CAPACITY.replace("capacity = ", f"capacity = max({least}, ") + ")"} for least in (2, 3, 8)
+        ],
+    ),
+    Misconception(
+        "rounded_twice",
+        "You round before the end: to a whole share, or up to an even number. Round the product once, up.",
+        {CAPACITY: "capacity = math.ceil(capacity_factor * math.ceil(choices / len(experts)))"},
+        variants=[
+            {CAPACITY: "capacity = 2 * math.ceil(math.ceil(capacity_factor * choices / len(experts)) / 2)"},
+            {CAPACITY: "capacity = 4 * math.ceil(math.ceil(capacity_factor * choices / len(experts)) / 4)"},
+        ],
+        same_as=("smallest_capacity",),
+    ),
+    Misconception(
+        "small_gates_ignored",
+        "You leave out small gates. An expert was chosen wherever the gate is not 0.",
+        {"is_sent = gates > 0": "is_sent = gates > 0.01"},
+        variants=[{"is_sent = gates > 0": f"is_sent = gates > {least}"} for least in (0.05, 0.1, 0.5)],
+    ),
+    Misconception(
         "capacity_without_its_factor",
         "You leave out the capacity factor.",
         {CAPACITY: "capacity = math.ceil(choices / len(experts))"},
@@ -183,11 +234,39 @@ TABLE = ReferenceTable(
         "one_place_too_many",
         "You take one token more than an expert has places. Look at where your count begins.",
         {KEPT: KEPT.replace("<= capacity", "<= capacity + 1")},
+        variants=[{CAPACITY: "capacity = int(capacity_factor * choices / len(experts)) + 1"}],
     ),
     Misconception(
         "last_tokens_taken",
         "Your experts take their last tokens. They take them in order, from the first.",
         {PLACE: "place = is_sent.flip(0).cumsum(dim=0).flip(0)"},
+    ),
+    Misconception(
+        "first_choices_first",
+        "Your experts take first choices before second ones, as GShard does. Here they take tokens in order.",
+        {
+            PLACE: "first = is_sent & (gates == gates.amax(dim=1, keepdim=True))\n"
+            "    place = torch.where(first, first.cumsum(dim=0), first.sum(dim=0) + (is_sent & ~first).cumsum(dim=0))"
+        },
+    ),
+    Misconception(
+        "first_rows_taken",
+        "Your experts take tokens among the first rows of the batch. They take the first of their own tokens.",
+        {KEPT: "kept = gates * (is_sent & (torch.arange(len(tokens))[:, None] < capacity))"},
+    ),
+    Misconception(
+        "dropped_everywhere",
+        "A token that one expert has no room for is dropped by all in your layer. The others still compute it.",
+        {KEPT: KEPT + "\n    kept = kept * ~(is_sent & (place > capacity)).any(dim=1, keepdim=True)"},
+    ),
+    Misconception(
+        "place_taken_for_the_row",
+        "You take the place in an expert's list for the row of the batch. Place i of the list is row `rows[i]`.",
+        {RETURN: _by_rows("gates[: len(rows), i, None]", "tokens[rows]", "rows")},
+        variants=[
+            {RETURN: _by_rows("gates[rows, i, None]", "tokens[: len(rows)]", "rows")},
+            {RETURN: _by_rows("gates[rows, i, None]", "tokens[rows]", "torch.arange(len(rows))")},
+        ],
     ),
     Misconception(
         "largest_gates_taken",
@@ -198,6 +277,11 @@ TABLE = ReferenceTable(
         "gates_renormalised_after_drops",
         "You divide by the gates that are left of a token. The gates stay as they are when an expert drops it.",
         {RETURN: "kept = kept / kept.sum(dim=1, keepdim=True).clamp(min=1e-30)\n    " + RETURN},
+    ),
+    Misconception(
+        "gates_normalised_first",
+        "You divide the gates of a token by their sum. They are given as they are to be used.",
+        {RETURN: "kept = kept / gates.sum(dim=1, keepdim=True)\n    " + RETURN},
     ),
     Misconception(
         "gates_not_multiplied",
@@ -211,7 +295,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "gates_on_the_input",
-        "You multiply the tokens by their gates before the experts, which are not linear. Weigh what they return.",
+        "You multiply the tokens by their gates before the experts, which are not linear. Weight their outputs.",
         {
             OUTPUTS: OUTPUTS.replace("expert(tokens) for", "expert(tokens * kept[:, [i]]) for i,").replace(
                 "in experts", "in enumerate(experts)"
@@ -266,6 +350,26 @@ TABLE = ReferenceTable(
         "gates_without_gradient",
         "You cut the gates off from their graph, so the router learns nothing. Look for detach(), item() or no_grad.",
         {RETURN: RETURN.replace("kept.", "kept.detach().")},
+    ),
+    Misconception(
+        "outputs_without_gradient",
+        "You cut the experts' outputs off from their graph, by no_grad or detach(): neither tokens nor experts learn.",
+        {OUTPUTS: OUTPUTS + ".detach()"},
+    ),
+    Misconception(
+        "experts_without_gradient",
+        "Your experts get no gradient, so they never learn. Call the modules that you were given.",
+        {
+            OUTPUTS: OUTPUTS.replace(
+                "expert(tokens)",
+                "torch.func.functional_call(expert, {n: p.detach() for n, p in expert.named_parameters()}, (tokens,))",
+            )
+        },
+    ),
+    Misconception(
+        "rounded_to_float32",
+        "You compute in float32 in between. Keep the format of the tokens.",
+        {RETURN: RETURN + ".float().double()"},
     ),
     Misconception(
         "tokens_without_gradient",

@@ -65,7 +65,7 @@ def _judge(table: ReferenceTable, observation: Observation, seed: int, names: Ma
             answer,
             part,
             expected=f"{what} of {_size(part.truth)} ({setting})",
-            measured=_size(part.value),
+            measured=_size(part.value) + _difference(part.value, part.truth),
             otherwise="Route two tokens to one of two experts by hand, and compare line by line.",
         )
     return Verdict(PASSED, "", f"{len(cases)} {right}")
@@ -75,6 +75,15 @@ def _size(value: Tensor) -> str:
     if value.dim() == 0:
         return f"{value.item():.4f}"
     return ", ".join(f"{number:.3f}" for number in value.tolist()) if value.dim() == 1 else f"norm {value.norm():.4f}"
+
+
+def _difference(value: Tensor, truth: Tensor) -> str:
+    """Return how far two matrices are apart, which may have the same norm."""
+    if value.dim() < 2 or value.shape != truth.shape:
+        return ""
+    apart = (value - truth).abs()
+    rows = int((apart.amax(dim=1) > 1e-6).sum())
+    return f"; {rows} of {len(value)} tokens differ, by up to {apart.max():.3g}"
 
 
 def _loss(function: Any, case: RoutingCase) -> dict[str, Tensor]:
@@ -96,6 +105,35 @@ ONE_HOT = "F.one_hot(picked, experts).sum(dim=(0, 1)).to(probabilities.dtype)"
 
 LOSS = ReferenceTable(
     balance_loss,
+    Misconception(
+        "sign_reversed",
+        "Your loss has the wrong sign: minimizing it would collapse the router.",
+        {LOSS_LINE: "return -experts * (shares * means).sum()"},
+    ),
+    Misconception(
+        "tokens_for_experts",
+        "You multiply by the number of tokens, or divide by that of the experts, where the other one belongs.",
+        {LOSS_LINE: "return tokens * (shares * means).sum()"},
+        variants=[{SHARES: "shares = counts / experts"}, {SHARES: "shares = counts / (experts * chosen)"}],
+    ),
+    Misconception(
+        "chosen_divided_twice",
+        "You divide by the number of chosen experts once more. Shares of all choices add up to 1 without it.",
+        {SHARES: "shares = counts / (tokens * chosen * chosen)"},
+    ),
+    Misconception(
+        "renormalised_over_the_chosen",
+        "Your probabilities of a token add up to 1 over the chosen experts. The mean is over the router's own ones.",
+        {
+            MEANS: "kept = probabilities * F.one_hot(picked, experts).sum(dim=1)\n"
+            "    means = (kept / kept.sum(dim=1, keepdim=True)).mean(dim=0)"
+        },
+    ),
+    Misconception(
+        "shares_with_a_gradient",
+        "Your value is right, and its gradient is not: you let a gradient through the shares. Counts have none.",
+        {SHARES: SHARES + " + probabilities.mean(dim=0) - probabilities.mean(dim=0).detach()"},
+    ),
     Misconception(
         "number_of_experts_missing",
         "You leave out the factor that makes a balanced router's loss 1: the number of experts.",
@@ -203,6 +241,10 @@ LOSS = ReferenceTable(
             {LOSS_LINE: "return means.var()"},
             {LOSS_LINE: "return experts * means.var()"},
             {LOSS_LINE: "return means.std()"},
+            {LOSS_LINE: "return torch.logsumexp(router_logits, dim=1).pow(2).mean()"},
+            {LOSS_LINE: "return ((means - 1 / experts) ** 2).mean()"},
+            {LOSS_LINE: "return ((means - 1 / experts) ** 2).sum()"},
+            {LOSS_LINE: "return experts * shares.max() * means.max()"},
         ],
     ),
     run=_loss,
@@ -342,6 +384,10 @@ ROUTE = ReferenceTable(
         "gates_divided_over_tokens",
         "You divide by the sum over the tokens of an expert. The gates of one token add up to 1.",
         {GATES: "gates = kept / kept.sum(dim=0, keepdim=True).clamp(min=1e-30)"},
+        variants=[
+            {GATES: "gates = kept / kept.sum(dim=0, keepdim=True)"},
+            {GATES: "gates = kept / kept.sum(dim=0, keepdim=True).clamp(min=1e-9)"},
+        ],
     ),
     Misconception(
         "sigmoid_for_softmax",
@@ -373,7 +419,57 @@ ROUTE = ReferenceTable(
         "another_rate",
         "You move the bias by another step than `rate`.",
         {NEXT: "bias + 2 * rate * torch.sign(counts.mean() - counts)"},
-        variants=[{NEXT: "bias + rate / 2 * torch.sign(counts.mean() - counts)"}],
+        variants=[
+            {NEXT: "bias + rate / 2 * torch.sign(counts.mean() - counts)"},
+            {NEXT: "bias + chosen * rate * torch.sign(counts.mean() - counts)"},
+            {NEXT: "bias + 0.01 * torch.sign(counts.mean() - counts)"},
+            {NEXT: "bias + 0.001 * torch.sign(counts.mean() - counts)"},
+        ],
+    ),
+    Misconception(
+        "mean_rounded",
+        "You round the mean. It may be a fraction: an expert right below it is raised, and one right above it lowered.",
+        {NEXT: "bias + rate * torch.sign(counts.mean().floor() - counts)"},
+        variants=[
+            {NEXT: "bias + rate * torch.sign(counts.mean().ceil() - counts)"},
+            {NEXT: "bias + rate * torch.sign(counts.mean().round() - counts)"},
+            {NEXT: "bias + rate * torch.sign(len(probabilities) // len(bias) * chosen - counts)"},
+        ],
+    ),
+    Misconception(
+        "near_the_mean_left_alone",
+        "You leave experts alone whose load is near the mean. Only those with exactly the mean keep their bias.",
+        {NEXT: "bias + rate * torch.sign(counts.mean() - counts) * ((counts.mean() - counts).abs() > 1)"},
+        variants=[
+            {NEXT: "bias + rate * (counts.mean() - counts).clamp(-1, 1)"},
+            {NEXT: "bias + rate * torch.sign(counts.mean() - counts) * ((counts.mean() - counts).abs() >= 1)"},
+        ],
+    ),
+    Misconception(
+        "old_bias_returned",
+        "You return the bias unchanged. Move it by `rate`, by the loads of this batch.",
+        {NEXT: "bias.clone()"},
+    ),
+    Misconception(
+        "gates_of_the_next_routing",
+        "You choose again with the new bias. It counts from the next batch on.",
+        {
+            f"return gates, {NEXT}": f"""bias = {NEXT}
+    again = torch.zeros_like(probabilities).scatter(1, (probabilities + bias).topk(chosen, dim=1).indices, 1.0)
+    kept = probabilities * again
+    return kept / kept.sum(dim=1, keepdim=True), bias"""
+        },
+    ),
+    Misconception(
+        "gates_from_logits",
+        "You make gates of logits. They are probabilities, divided by their sum.",
+        {KEPT: "kept = router_logits * is_chosen"},
+    ),
+    Misconception(
+        "gates_half_detached",
+        "Your gates are right and their gradient is not: you cut off the sum, or the probabilities, by detach().",
+        {GATES: "gates = kept / kept.sum(dim=1, keepdim=True).detach()"},
+        variants=[{GATES: "gates = kept.detach() / kept.sum(dim=1, keepdim=True)"}],
     ),
     run=_route,
     cases=routing_cases,
