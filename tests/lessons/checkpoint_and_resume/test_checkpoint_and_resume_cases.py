@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from grader.classroom.jobs.seeds import LARGEST_SEED
 from grader.judging.lessons.checkpoint_and_resume.parts import parts_needed
 from grader.judging.lessons.checkpoint_and_resume.saving import KILLS, Saves
+from grader.lessons.checkpoint_and_resume.forms import forms_case
 from grader.lessons.checkpoint_and_resume.parts import PARTS, run_cases, run_parts
 from grader.lessons.checkpoint_and_resume.saving import observe_kills, observe_order, save_cases
 from grader.lessons.checkpoint_and_resume.training import state_case, training_cases
@@ -80,3 +82,15 @@ def test_rows_of_a_case_differ():
     for case in training_cases(3):
         inputs = case.make_dataset().tensors[0]
         assert len(torch.unique(inputs, dim=0)) == case.examples
+
+
+@pytest.mark.parametrize("seed", [*SEEDS, LARGEST_SEED - 1])
+def test_a_form_is_killed_before_its_first_save_within_a_group_and_in_the_last_epoch(seed):
+    case = forms_case(seed)
+    early, within, late = case.kills
+    assert early <= case.k
+    assert within > case.micro_batches
+    assert (within - 1) % case.micro_batches % case.k > 0
+    assert 2 * case.micro_batches < late <= case.epochs * case.micro_batches
+    assert case.micro_batches % case.k > 0
+    assert case.seed < 2**32  # numpy takes no more
