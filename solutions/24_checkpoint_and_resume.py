@@ -647,8 +647,17 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
 # %% [markdown]
 # Checkpoints also serve a run that did *not* fail. When the loss of PaLM spiked, its authors went back about 100 steps
 # before the spike and skipped 200 to 500 batches. That needs old checkpoints, and a log that says which batches were
-# seen. In several ranks, let one of them write the log, and continue its step count from the checkpoint, so that a
-# resumed run extends its curve instead of drawing over it.
+# seen.
+
+# %% [markdown]
+# **What to log**, for each update: the loss, the norm of the gradient before clipping, the learning rate, the loss
+# scale, and tokens per second. In several ranks, one rank writes the log; the step times of all ranks show which of
+# them the others wait for. A resumed run continues the count of its checkpoint, so that it extends its curve instead of
+# drawing over it.
+#
+# A *tracker* keeps these series. TensorBoard and Trackio write local files and need no account. MLflow stores runs in a
+# database, where one query compares hundreds of them; Weights & Biases is a hosted service; Kubeflow also starts the
+# jobs. Accelerate takes the name as `Accelerator(log_with=...)`, the Trainer as `report_to`.
 
 # %% [markdown]
 # - **Use it when** a run is longer than you are willing to repeat, or its machine has a time limit.

@@ -23,8 +23,8 @@ import torch.nn.functional as F
 
 from grader import MIB, bert_large_parts, device_name, draw_points, lesson_device, look
 
-for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
-    logging.getLogger(name).setLevel(logging.ERROR)  # on a CPU they report kernels that no cell needs
+for library in ("bitsandbytes", "torchao", "torch.utils._pytree"):
+    logging.getLogger(library).setLevel(logging.ERROR)  # on a CPU they report kernels that no cell needs
 device = lesson_device()
 print(f"measured on: {device_name()}, torch {torch.__version__}")
 

@@ -149,8 +149,9 @@ def write_texts(lessons: list[Lesson]) -> None:
     for page, path in guides.items():
         (PAGES / f"{page}.md").write_text(moved((ROOT / path).read_text(encoding="utf-8")), encoding="utf-8")
     sources = [lesson.path for lesson in lessons]
+    sequence = what_builds_on_what(sources)
     with (PAGES / "teaching.md").open("a", encoding="utf-8") as page_of_plans:
-        page_of_plans.write(what_builds_on_what(sources) + plans(sources))
+        page_of_plans.write(sequence + plans(sources))
     front = moved((ROOT / "README.md").read_text(encoding="utf-8")).replace("](LICENSE)", "](LICENSE.md)")
     (PAGES / "LICENSE.md").write_text(
         "# Licence\n\n" + (ROOT / "LICENSE").read_text(encoding="utf-8"), encoding="utf-8"
@@ -172,7 +173,7 @@ def write_texts(lessons: list[Lesson]) -> None:
             ],
         ),
     ]
-    (PAGES / "index.md").write_text("\n\n".join([front, *contents]) + "\n", encoding="utf-8")
+    (PAGES / "index.md").write_text("\n\n".join([front, sequence, *contents]) + "\n", encoding="utf-8")
     (PAGES / "syllabus.md").write_text(syllabus(lessons), encoding="utf-8")
     (PAGES / "api.rst").write_text(public_names(), encoding="utf-8")
 
