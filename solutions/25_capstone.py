@@ -184,7 +184,7 @@ look(show_table)
 # times 4/3 (lesson 03). Three published speeds fix the three numbers. Two others test them.
 
 # %%
-PUBLISHED = {"batch 4": 8.86, "batch 1": 7.75, "batch 4, fp16": 18.64}  # samples per second, V100, seed of lesson 02
+PUBLISHED = {"batch 4": 8.86, "batch 1": 7.75, "batch 4, fp16": 18.64}  # samples per second on a V100 (lessons 02, 05)
 launch = (1 / PUBLISHED["batch 1"] - 1 / PUBLISHED["batch 4"]) / (1 - 1 / 4)
 products = {"float32": 1 / PUBLISHED["batch 4"] - launch / 4, "fp16": 1 / PUBLISHED["batch 4, fp16"] - launch / 4}
 
