@@ -21,7 +21,7 @@
 # - Where the task says "by hand", the library call that does the task raises an error during the check.
 # - The section Further is optional: its points are not part of the mark.
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3 4"
 # **You will be able to**
 # - predict which defaults of the Trainer change the result of a run;
 # - write the loop that all three forms contain;

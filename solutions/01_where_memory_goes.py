@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 00
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2 3; 4"
 # **You will be able to**
 # - predict the peak of a training step within 2 %, and say when it occurs;
 # - derive what one transformer layer keeps, and forecast a large model from two small ones;

@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 01
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the peak memory of an update that is split into micro-batches;
 # - accumulate gradients that equal those of the large batch, even when the last group is short;

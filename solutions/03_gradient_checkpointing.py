@@ -5,7 +5,7 @@
 #
 # 65 min (estimated) · CPU is enough · after lesson 02
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3 4"
 # **You will be able to**
 # - predict the peak when every k blocks form one checkpoint, and choose k;
 # - write a checkpoint as a `torch.autograd.Function`, with the gradients of the plain block;

@@ -5,7 +5,7 @@
 #
 # 55 min (estimated) · CPU is enough · after lesson 03
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3"
 # **You will be able to**
 # - predict the range and the spacing of a format from its numbers of bits;
 # - decode any bit pattern, subnormals and special values included;

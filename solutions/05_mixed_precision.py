@@ -6,7 +6,7 @@
 #
 # 65 min, and 45 min for Further (estimated) · CPU is enough · after lessons 02 to 04
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3 4 5"
 # **You will be able to**
 # - predict the loss scale after any history of overflows;
 # - complete a dynamic loss scaler that equals PyTorch's, update by update;

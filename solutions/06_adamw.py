@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 05
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the bytes of an optimizer's state from its update rule;
 # - complete Adam from RMSProp, with both bias corrections;

@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 06
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict how many elements Adafactor's state has in two libraries, with and without momentum;
 # - complete the factored second moment;

@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 07
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the size of an 8-bit state, to the byte;
 # - complete a quantizer that gives each block of numbers its own scale;

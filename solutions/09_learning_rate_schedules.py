@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 08
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the learning rate of six schedules at any update;
 # - put clipping and the schedule in the right place in a loop that accumulates gradients;

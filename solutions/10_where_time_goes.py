@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 09
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3"
 # **You will be able to**
 # - predict the FLOPs of a training step from its shapes, and say where `6 · parameters · tokens` is wrong;
 # - forecast the time of a kernel from its FLOPs, its bytes and a device's two rates;

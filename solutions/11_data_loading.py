@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 10
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - compute how much of a batch is padding, for four ways of making batches;
 # - write a batch sampler that groups rows by length, shuffles, and drops nothing;

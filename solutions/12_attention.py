@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 11
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2 3; 6; 4 5"
 # **You will be able to**
 # - predict what eager and fused attention keep for the backward pass, at any length;
 # - merge a softmax from tiles, and write attention forward and backward without a T x T matrix;

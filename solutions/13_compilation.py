@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough, a C++ compiler is optional · after lesson 12
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the bytes that a chain of operations moves, eager and fused;
 # - find graph breaks and recompiles, and write a step without them;

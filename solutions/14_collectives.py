@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 08
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2 3; 4"
 # **You will be able to**
 # - predict the rounds and the bytes of four all-reduces;
 # - complete the butterfly, and write the ring, in which no rank sends two whole tensors, however many ranks there are;

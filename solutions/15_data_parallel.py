@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 14
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3 4 5"
 # **You will be able to**
 # - predict how many all-reduces an update makes, and how many bytes go into them;
 # - average gradients in buckets that are sent while the backward pass goes on, equal to the large batch on every rank;

@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 15
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3 4"
 # **You will be able to**
 # - predict how often the ranks synchronise, and when local SGD is exactly data parallel training;
 # - average a model over all ranks: what is trained, whatever else has drifted, and nothing more;

@@ -6,12 +6,11 @@
 #
 # 65 min (estimated) · CPU is enough · after lesson 16
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3"
 # **You will be able to**
 # - predict the idle time and the memory of each stage of a pipeline, under three schedules;
 # - split an MLP over ranks so that one all-reduce in each direction is enough;
-# - write 1F1B on real ranks, with sends that cannot deadlock;
-# - choose the cut that suits a link.
+# - write 1F1B on real ranks, with sends that cannot deadlock.
 
 # %% tags=["given"]
 import time

@@ -6,7 +6,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 15
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict what a rank holds and sends at each stage of ZeRO;
 # - run AdamW with a share of its state on each rank, and get the same weights as with the whole state;

@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lesson 18
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3"
 # **You will be able to**
 # - predict peak and time of a model whose layers are streamed over a link, and say when the transfers hide;
 # - send what autograd saves to far memory, without a parameter among it;

@@ -5,7 +5,7 @@
 #
 # 55 min (estimated) · CPU is enough · after lesson 08
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4"
 # **You will be able to**
 # - predict what a scaled cast to 8 bits loses, outliers included;
 # - choose scales that can be taken out of a matrix product;

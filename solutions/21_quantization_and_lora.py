@@ -5,7 +5,7 @@
 #
 # 70 min (estimated) · CPU is enough · after lesson 08
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict the bits of a quantized weight, and what LoRA trains and holds;
 # - quantize weights to NF4, two codes per byte;

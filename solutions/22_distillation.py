@@ -5,7 +5,7 @@
 #
 # 40 min (estimated) · CPU is enough · after lesson 09
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4"
 # **You will be able to**
 # - predict what a temperature does to the gradient of a soft loss;
 # - complete the loss of distillation, with each factor where it belongs;

@@ -5,7 +5,7 @@
 #
 # 60 min (estimated) · CPU is enough · after lessons 10 and 14
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4"
 # **You will be able to**
 # - predict which costs follow all parameters, and which follow the few that a token meets;
 # - complete the loss that keeps a router from sending every token to the same expert;

@@ -5,7 +5,7 @@
 #
 # 75 min (estimated) · CPU is enough · after lessons 02 and 04
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4 5"
 # **You will be able to**
 # - predict which parts of a run a checkpoint must hold;
 # - save a file so that a kill at any moment leaves the old checkpoint or the new one;

@@ -5,7 +5,7 @@
 #
 # 75 min (estimated) · CPU is enough · after lesson 13
 
-# %% [markdown]
+# %% [markdown] objectives="1; 2; 3; 4"
 # **You will be able to**
 # - compose the peak of a run from the parts that you know;
 # - find the combinations of techniques that are worth considering at all;

@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from evidence import evidence
 from nbformat.notebooknode import NotebookNode
 from sequence import describe_sequence, draw_sequence
 
@@ -162,6 +163,7 @@ def write_texts(lessons: list[Lesson]) -> None:
             "Teach and develop",
             [
                 "teaching",
+                "evidence",
                 "rubric",
                 "other_tools",
                 "instructor",
@@ -174,6 +176,7 @@ def write_texts(lessons: list[Lesson]) -> None:
         ),
     ]
     (PAGES / "index.md").write_text("\n\n".join([front, sequence, *contents]) + "\n", encoding="utf-8")
+    (PAGES / "evidence.md").write_text(evidence(ROOT, lessons), encoding="utf-8")
     (PAGES / "syllabus.md").write_text(syllabus(lessons), encoding="utf-8")
     (PAGES / "api.rst").write_text(public_names(), encoding="utf-8")
 

@@ -12,7 +12,7 @@ from .errors import Problem
 from .source import BEGIN, END, SourceCell
 
 STEM = re.compile(r"\d{2}_[a-z][a-z0-9]*(_[a-z0-9]+)*")
-CELL_KEYS = frozenset({"exercise", "check", "points", "tags"})
+CELL_KEYS = frozenset({"exercise", "check", "objectives", "points", "tags"})
 NEEDS_LOOPBACK = "needs-loopback"
 TAGS = frozenset({"given", "hint", "further", NEEDS_LOOPBACK})
 IDENTITY_LINE = re.compile(r"^# (exercise|check): ")

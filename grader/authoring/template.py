@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from .calls import functions_named, parsed
 from .errors import Problem
 from .lesson import Lesson
+from .objectives import objective_faults
 from .source import BEGIN, END, SourceCell, solution_lines
 
 CODE_LINES, ANSWER_LINES, TEXT_WORDS = 20, 15, 120
@@ -34,7 +35,7 @@ def template_problems(lesson: Lesson) -> list[Problem]:
     Returns:
         Every problem, by line.
     """
-    faults = [*_title_faults(lesson), *_count_faults(lesson)]
+    faults = [*_title_faults(lesson), *_count_faults(lesson), *objective_faults(lesson)]
     for cell in lesson.cells:
         faults += _text_faults(cell) if cell.kind == "markdown" else _code_faults(cell)
     return [Problem(lesson.path, *fault) for fault in sorted(faults)]

@@ -7,6 +7,7 @@ import toy
 
 from grader.authoring.errors import BuildError
 from grader.authoring.lesson import build_release, read_lesson
+from grader.authoring.objectives import read_objectives
 from grader.authoring.template import template_problems
 
 CHECK = '# %% check="check_sum" points=2\ncheck_sum(add)'
@@ -156,3 +157,37 @@ def test_the_toy_lesson_keeps_the_template(source: Path) -> None:
 def test_code_in_text_and_folds_are_not_html(source: Path) -> None:
     text = "# Write `list<int>`, see <https://example.org><br>\n# <details><summary>Why?</summary>So.</details>"
     assert template_problems(read_lesson(replaced(source, "# You will", text))) == []
+
+
+OBJECTIVES = '# %% [markdown] objectives="{}"\n# **You will be able to**\n# - add;\n# - double, and\n#   halve.\n\n'
+
+
+def with_objectives(source: Path, numbers: str) -> Path:
+    first = '# %% tags=["given"]'
+    return replaced(source, first, OBJECTIVES.format(numbers) + first)
+
+
+def test_each_objective_is_tied_to_its_exercises(source: Path) -> None:
+    lesson = read_lesson(with_objectives(source, "1; 2 3"))
+    assert template_problems(lesson) == []
+    assert [(objective.text, objective.exercises) for objective in read_objectives(lesson)] == [
+        ("add", ("add",)),
+        ("double, and halve", ("double", "halve")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "numbers, fault",
+    [
+        ("1 2 3", "2 objectives, and exercises for 1"),
+        ("1 2 3; ", "no exercise measures the objective 'double, and halve'"),
+        ("1; 2", "exercise 3, 'halve', serves no objective"),
+        ("1; 2 3 9", "an objective names exercise 9, and the lesson has 1 to 4"),
+    ],
+)
+def test_an_objective_that_nothing_measures_is_reported(source: Path, numbers: str, fault: str) -> None:
+    assert fault in [problem.fault for problem in template_problems(read_lesson(with_objectives(source, numbers)))]
+
+
+def test_a_released_notebook_does_not_show_what_measures_an_objective(source: Path) -> None:
+    assert "objectives" not in str(build_release(with_objectives(source, "1; 2 3")))
