@@ -38,12 +38,13 @@ def watch(published: Callable[..., Any], folder: str, *arguments: Any) -> Any:
     if left == set():
         return published(*arguments)
     reached = {path: keys_of(value) for path, value in _reached_from(sys._getframe(1))}
+    handed = {key for argument in arguments for key in keys_of(argument)}  # what is handed over is no secret
     returned = published(*arguments)
     found = {
         f"{path} -> {part}"
         for part, answer in _parts(returned)
         for path, keys in reached.items()
-        if answer is not None and answer in keys
+        if answer is not None and answer in keys and answer not in handed
     }
     _left[folder] = found if left is None else left & found
     with Path(folder, f"{os.getpid()}.jsonl").open("a") as file:

@@ -381,8 +381,8 @@ COSTS = Table[LeanRun](
     ),
     Misconception(
         "nothing_leaner",
-        "You hold the logits of {costs[logit_rows]} positions and the tensors of all {case.rows} rows at once. Ask of "
-        "each: which lesson had a way to hold less?",
+        "You hold the logits of {costs[logit_rows]} positions and the tensors of all {case.rows} rows at once. Each of "
+        "the two has a lesson that holds less: 13 and 02.",
         shown_by=lambda run: _holds_logits(run) and run.rows_of_a_forward >= run.case.rows and not _recomputes(run),
     ),
     Misconception(

@@ -126,11 +126,6 @@ PEAKS = ReferenceTable(
         {UPDATE: "update = always + parts.gradients"},
     ),
     Misconception(
-        "update_without_gradients",
-        "You leave the gradients out of the update, which reads them.",
-        {UPDATE: "update = always + parts.update"},
-    ),
-    Misconception(
         "copies_forgotten",
         "You leave out autocast's 16-bit copies of the weights. The forward pass makes them and keeps them.",
         {FORWARD: "forward = always + waiting"},

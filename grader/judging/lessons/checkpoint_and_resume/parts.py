@@ -249,6 +249,7 @@ TABLE = ReferenceTable(
         "You look for the middle of a group by the number of updates. `micro_batch` and `k` say where a group ends.",
         {GRADIENTS: 'run["update"] % run["k"] > 0 and not is_over'},
         variants=[{GRADIENTS: 'run["update"] % run["k"] > 0'}],
+        same_as=("gradients_by_the_size_of_an_epoch", "gradients_after_a_short_group", "gradients_always"),
     ),
     Misconception(
         "gradients_never_needed",
