@@ -74,9 +74,9 @@ for name in vars(parts_of["float32", "eager", "adamw"]):
 #   checkpointing, freed when the forward pass ends.
 #
 # *For each row*:
-# - `kept`: the forward pass without checkpointing, at its end.
-# - `inputs`: the layers' inputs. With checkpointing, only these are kept; each is freed after its layer's backward
-#   pass.
+# - `kept`: what a forward pass without checkpointing has kept at its end.
+# - `inputs`: the inputs of all layers. With checkpointing, only these are kept, and each is freed after its layer's
+#   backward pass.
 # - `layer_forward`, `layer_backward`: what one layer adds to the inputs while it runs forward, and while it runs again
 #   and backward.
 
@@ -172,9 +172,9 @@ def show_table():
 look(show_table)
 
 # %% [markdown]
-# Published figures are what `nvidia-smi` showed, less the 1,343 MiB of the CUDA context. Where few activations are
-# held, the gap is below 300 MiB. Where many are held, 1.7 to 2.1 GiB remain unexplained: not forecast are the
-# allocator's reserve and its fragmentation. Leave room for them when you choose.
+# Published figures are what `nvidia-smi` showed, less the 1,343 MiB of the CUDA context. With checkpointing, the gap is
+# below 300 MiB. With four rows and without it, 1.7 to 2.1 GiB remain unexplained: the allocator's reserve and its
+# fragmentation are not forecast. Leave room for them when you choose.
 
 # %% [markdown]
 # ## Seconds
@@ -336,8 +336,8 @@ def show_interactions():
 look(show_interactions)
 
 # %% [markdown]
-# - Alone, everything that shrinks activations saves gigabytes. As the last one, it saves nothing or *costs* memory: the
-#   peak has moved to the weights, gradients and state.
+# - Alone, everything that shrinks activations saves gigabytes. As the last one, it saves little, or even *costs*
+#   memory: the peak has moved to the weights, gradients and state.
 # - The optimizer saves as much in either case, because its state is held at every moment.
 # - fp16 with autocast is for speed. Its weight copies cost more than it saves when few activations are left.
 #
