@@ -10,7 +10,7 @@
 # - predict the bits of a quantized weight, and what LoRA trains and holds;
 # - quantize weights to NF4, two codes per byte;
 # - write an adapter that changes nothing at first, leaves the base alone and merges into it;
-# - run QLoRA with Accelerate and with the Trainer, and say what each line of its set-up does.
+# - run QLoRA with Accelerate and with the Trainer, within the memory that it promises.
 
 # %% tags=["given"]
 import logging
