@@ -8,8 +8,8 @@
 # %% [markdown] objectives="1; 2; 3"
 # **You will be able to**
 # - predict peak and time of a model whose layers are streamed over a link, and say when the transfers hide;
-# - send what autograd saves to far memory, without a parameter among it;
-# - step AdamW with a state that is never on the device as a whole.
+# - send what autograd saves to far memory, but no parameters;
+# - step AdamW with a state that is never entirely on the device.
 
 # %% tags=["given"]
 import time
@@ -53,10 +53,10 @@ print(f"measured on {device}, torch {torch.__version__}")
 # **Exercise.** Predict the peak of the weights, and the time of one forward and backward.
 #
 # *Contract.* Forward runs layer 0 to the last; backward runs them in reverse, each in twice its forward seconds. A
-# layer is freed when it has computed, unless it also computes next. It computes once it has arrived and the layer
-# before is done. Its fetch takes memory from the beginning, and begins
+# layer is freed when it has computed, unless it also computes next. It starts as soon as it has arrived and the
+# computation before is done. A fetch takes memory from its beginning, and begins
 # - without `prefetch`, when the layer before is freed;
-# - with it, when the layer before begins to compute.
+# - with it, when the computation before begins: for the first fetch of backward, the last layer's backward.
 #
 # Return peak bytes of weights, and seconds from the first fetch to the end of backward. Judged on other models.
 
@@ -105,8 +105,8 @@ check_streamed_prediction(predict_streamed)
 # </details>
 
 # %% [markdown]
-# **Run.** The next cell is such a machine with a clock: two threads sleep for as long as transfers and layers take.
-# The figure is its timeline.
+# **Run.** The next cell simulates this machine in real time: two threads sleep for as long as transfers and layers
+# take. The figure is its timeline.
 
 
 # %%
@@ -175,8 +175,8 @@ for link, rate in (("PCIe 4.0, 16 lanes", 32e9), ("an NVMe disk, a round number"
 
 # %% [markdown]
 # P cancels. A fetch hides when **tokens ≥ FLOP/s divided by the link's rate**: 9,750 here, whatever the model. A step
-# that computes at half the peak rate hides it from half as many tokens on. Larger batches hide transfers, and so does
-# gradient accumulation, if *all* micro-batches pass a layer before the next layer is fetched.
+# that computes at half the peak rate needs only half as many tokens to hide it. Larger batches hide transfers,
+# and so does gradient accumulation, if *all* micro-batches pass a layer before the next layer is fetched.
 #
 # That was the idea of **L2L** (*layer to layer*, 2020): the model is in the host, in an *eager parameter server*
 # (EPS), and a layer runs many micro-batches before it leaves. The server reduces gradients and steps the optimizer in
@@ -191,7 +191,7 @@ for link, rate in (("PCIe 4.0, 16 lanes", 32e9), ("an NVMe disk, a round number"
 #
 # On a CUDA device, far memory is *pinned* memory of the host (pages that are never swapped out, so that the GPU can
 # copy by itself). Without one it is a memory-mapped file. No meter here counts it: what is measured is the device.
-# Copies are in the order of the computation, so peaks repeat to the byte and nothing overlaps.
+# Copies run in order with the computation, so peaks repeat to the byte and nothing overlaps.
 
 # %%
 far = FarMemory()
@@ -263,7 +263,7 @@ with torch.autograd.graph.saved_tensors_hooks(show, lambda packed: packed):
     model(torch.ones(32, 16))
 
 # %% [markdown]
-# Two inputs, two layers' outputs and two numbers a row for LayerNorm are activations, and so is the mask. The
+# Two inputs, two layers' outputs and two numbers per row for LayerNorm are activations, and so is the mask. The
 # LayerNorm's vectors are parameters. And what is `(64, 16)`? Sending it would cost a transfer and free nothing.
 
 # %% [markdown]
@@ -271,7 +271,7 @@ with torch.autograd.graph.saved_tensors_hooks(show, lambda packed: packed):
 #
 # *Contract.* Return a context manager for forward; backward runs after it.
 # - Send each saved tensor of `threshold_bytes` or more to `far`, whatever its dtype, each time that autograd saves it.
-#   A tensor's bytes are those of its own numbers.
+#   Count the tensor's own elements, not its whole storage.
 # - What belongs to a parameter of `model`, frozen ones included, stays on the device.
 # - Loss and gradients are those of a plain run, and the device keeps no copy of what was sent or has been used.
 #
@@ -368,8 +368,8 @@ print(f"sent: {sent:.2f} MiB" if sent else "")
 # serves the next tensor. PyTorch's own `torch.autograd.graph.save_on_cpu(pin_memory=True)` does not remember. It has no
 # threshold either, and sends weights, too. TRL's `OffloadActivations` has one: 1,024 bytes, unless you set another.
 #
-# It also gives copies a stream of their own. Overlap then costs memory, because a tensor is freed only when its copy is
-# done. `max_fwd_stash_size`, 5 by default, bounds how many tensors of forward are kept for it.
+# TRL's class also gives copies a stream of their own. Overlap then costs memory, because a tensor is freed only when
+# its copy is done. `max_fwd_stash_size`, 5 by default, bounds how many tensors of forward are kept for it.
 
 # %% [markdown]
 # ## The price of activations: keep, send or compute again
@@ -448,8 +448,9 @@ def adamw_update(weight, gradient, first, second, step):
 # chunks of `chunk` numbers, the last one shorter.
 # - Moments begin at zero. `update`'s `step` counts the updates of that parameter.
 # - Between two calls of `update`, moments are in `far` only. In an update each crosses the link once in each direction
-#   (in the first one, outwards alone), and far memory holds one copy. `far.put(tensor, onto)` replaces a `FarTensor`.
-# - The device holds at most 8 chunks in addition to weights and gradients.
+#   (in the first one, outwards only), and far memory holds one copy. `far.put(tensor, onto)` replaces a `FarTensor`.
+# - In addition to weights and gradients, the device holds at most 8 chunks (of `chunk` float32 numbers), what `update`
+#   allocates included.
 
 # %% tags=["given"]
 from grader import check_streamed_peak, check_streamed_traffic, check_streamed_weights
@@ -529,7 +530,7 @@ check_streamed_peak(make_streamed_step)
 #
 # A *paged* optimizer leaves the choice to the driver. bitsandbytes' `paged_adamw_8bit` puts its state into NVIDIA's
 # unified memory: while it fits, its pages stay on the GPU, and when activations need room, the driver evicts some to
-# the host. QLoRA (2023) uses it for the peaks of long rows.
+# the host. QLoRA (2023) uses it for the memory spikes that long sequences cause.
 #
 # It needs a CUDA device. There, the Trainer takes
 # `TrainingArguments(..., optim="paged_adamw_8bit", gradient_checkpointing=True)`.
@@ -537,7 +538,7 @@ check_streamed_peak(make_streamed_step)
 # %% [markdown]
 # ## The price: move the state, or move the step?
 #
-# Streaming moves 8 bytes of moments in and 8 out for each parameter. **ZeRO-Offload** (2021) turns this round: the
+# Streaming moves 8 bytes of moments in and 8 out for each parameter. **ZeRO-Offload** (2021) reverses this: the
 # state stays in the host and so does its step, which DeepSpeed's CPU Adam computes. Only 2 bytes of gradient go out
 # and 2 bytes of 16-bit weight come back. Before you run the cell: what is the ratio of the two?
 
@@ -550,7 +551,7 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
         print(f"{name:<26} {text}")
 
 # %% [markdown]
-# A quarter. The second half of the table is the reason why offloading goes with accumulation: the state crosses once
+# A quarter. The lines with 8 micro-batches are the reason why offloading goes with accumulation: the state crosses once
 # per update, however many micro-batches it has. Activations and streamed weights cross in each of them.
 
 # %% [markdown]
@@ -589,8 +590,8 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
 # </details>
 
 # %% [markdown]
-# **Takeaway: far memory is free and the link is not. Send what is large, used late and used seldom, and let it travel
-# while something else computes.**
+# **Takeaway: far memory is free and the link is not. Send what is large, needed late and needed rarely, and let it
+# travel while something else computes.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 20, FP8 training.
 
