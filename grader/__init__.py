@@ -11,18 +11,19 @@ import sys
 from typing import Any
 
 from grader.gpu_files import keep_one_device
-from grader.registry import HOME_OF
+from grader.registry import HOME_OF, home_of
+from grader.variants import family_of
 
 __all__ = sorted(HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOME_OF:
+    if family_of(name) not in HOME_OF:
         raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
     keep_one_device()
     _watch_cells_once()
     try:
-        return getattr(importlib.import_module(HOME_OF[name]), name)
+        return getattr(importlib.import_module(home_of(name)), name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] == "grader":
             raise

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from grader.variants import family_of
+
 HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.device": (
         "device_name",
@@ -31,6 +33,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_adafactor_trainer",
         "check_factored_moment",
     ),
+    "grader.lessons.adam_8bit.exam": ("check_exam_restored", "check_exam_small_state"),
     "grader.lessons.adam_8bit.checks": (
         "check_block_codes",
         "check_eight_bit_accelerate",
@@ -98,6 +101,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_workers_needed",
     ),
     "grader.lessons.data_loading.loader_logs": ("loader_log",),
+    "grader.lessons.gradient_accumulation.exam": ("check_exam_groups", "check_exam_peak"),
     "grader.lessons.gradient_accumulation.checks": (
         "check_accumulated_gradients",
         "check_accumulation_accelerate",
@@ -165,6 +169,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_predicted_cast",
         "check_row_scaled_product",
     ),
+    "grader.lessons.learning_rate_schedules.exam": ("check_exam_rates", "check_exam_updates"),
     "grader.lessons.learning_rate_schedules.checks": (
         "check_learning_rates",
         "check_noise_scale",
@@ -182,6 +187,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_local_sgd_traffic",
         "check_local_sgd_updates",
     ),
+    "grader.lessons.mixed_precision.exam": ("check_exam_scales", "check_exam_training_bytes"),
     "grader.lessons.mixed_precision.checks": (
         "check_autocast_accelerate",
         "check_autocast_trainer",
@@ -336,6 +342,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.adafactor.moments": ("check_factored_moment",),
     "grader.judging.lessons.adafactor.rates": ("check_adafactor_rates",),
     "grader.judging.lessons.adafactor.steps": ("check_adafactor_steps",),
+    "grader.judging.lessons.adam_8bit.exam": ("check_exam_restored", "check_exam_small_state"),
     "grader.judging.lessons.adam_8bit.blocks": ("check_block_codes",),
     "grader.judging.lessons.adam_8bit.forms": (
         "check_eight_bit_accelerate",
@@ -419,6 +426,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.fp8_training.forms": ("check_fp8_accelerate",),
     "grader.judging.lessons.fp8_training.linears": ("check_fp8_linear", "check_fp8_saved"),
     "grader.judging.lessons.fp8_training.products": ("check_row_scaled_product",),
+    "grader.judging.lessons.gradient_accumulation.exam": ("check_exam_groups", "check_exam_peak"),
     "grader.judging.lessons.gradient_accumulation.forms": (
         "check_accumulation_accelerate",
         "check_accumulation_trainer",
@@ -444,6 +452,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.gradient_checkpointing.function_peak": ("check_checkpoint_peak",),
     "grader.judging.lessons.gradient_checkpointing.functions": ("check_checkpoint_gradients",),
     "grader.judging.lessons.gradient_checkpointing.segments": ("check_segment_peak",),
+    "grader.judging.lessons.learning_rate_schedules.exam": ("check_exam_rates", "check_exam_updates"),
     "grader.judging.lessons.learning_rate_schedules.epochs": (
         "check_schedule_accelerate",
         "check_schedule_trainer",
@@ -461,6 +470,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.local_sgd.methods": ("check_local_sgd_method",),
     "grader.judging.lessons.local_sgd.synchronisations": ("check_local_sgd_synchronisations",),
     "grader.judging.lessons.local_sgd.traffic": ("check_local_sgd_traffic",),
+    "grader.judging.lessons.mixed_precision.exam": ("check_exam_scales", "check_exam_training_bytes"),
     "grader.judging.lessons.mixed_precision.budget": (
         "check_update_peak",
         "check_whole_batch_update",
@@ -530,9 +540,18 @@ HOME_OF: Final = {name: home for home, names in HOMES.items() for name in names}
 _JUDGE_MODULE_OF: Final = {check: module for module, checks in JUDGES.items() for check in checks}
 
 
+def home_of(name: str) -> str:
+    """Return the module of a public name; a check of an exam carries the number of its variant.
+
+    Raises:
+        KeyError: if the course has no such name.
+    """
+    return HOME_OF[family_of(name)]
+
+
 def is_check(name: str) -> bool:
     """Return whether a public name is a check of the course."""
-    return name in _JUDGE_MODULE_OF
+    return family_of(name) in _JUDGE_MODULE_OF
 
 
 def judge_of(check: str) -> tuple[str, str]:
@@ -541,4 +560,4 @@ def judge_of(check: str) -> tuple[str, str]:
     Raises:
         KeyError: if the course has no such check.
     """
-    return _JUDGE_MODULE_OF[check], f"judge_{check.removeprefix('check_')}"
+    return _JUDGE_MODULE_OF[family_of(check)], f"judge_{check.removeprefix('check_')}"

@@ -48,21 +48,21 @@ def answers_to(lesson: Lesson, exercise: str, entries: Sequence[Entry]) -> list[
     solved = lesson.cell_of(exercise)
 
     def line_up(kind: str, name: str, source: str, seed: int | None = None) -> Answer:
-        return Answer(kind, exercise, name, lesson.path, solved.line, _job(lesson, exercise, source, seed))
+        return Answer(kind, exercise, name, lesson.path, solved.line, job_of(lesson, exercise, source, seed))
 
     return [
         line_up(SOLUTION, "", solved.source),
         line_up(SOLUTION, "on a fresh case", solved.source, FRESH_SEED),
         line_up(UNTOUCHED, "", stub_source(solved.source)),
         *(
-            Answer(e.kind, exercise, e.name, e.path, e.line, _job(lesson, exercise, e.source, e.seed), e.code)
+            Answer(e.kind, exercise, e.name, e.path, e.line, job_of(lesson, exercise, e.source, e.seed), e.code)
             for e in entries
             if e.exercise == exercise
         ),
     ]
 
 
-def _job(lesson: Lesson, exercise: str, source: str, seed: int | None) -> Job:
+def job_of(lesson: Lesson, exercise: str, source: str, seed: int | None) -> Job:
     """Return the given cells, the answer and the exercise's checks in the lesson's order, up to the last check."""
     own_checks = {check.name for check in lesson.checks_of(exercise)}
     cells: list[tuple[str, str]] = []

@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Iterator
 from typing import Any, TextIO
 
 READ_BYTES = 65536
@@ -27,10 +28,24 @@ READ_BYTES = 65536
 
 def serve(requests: TextIO, answers: TextIO) -> None:
     """Import what the first request names, then run the jobs one after another."""
-    _preload(json.loads(requests.readline()))
+    with _quiet_stderr():
+        _preload(json.loads(requests.readline()))
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         print(json.dumps(run_in_fork(json.loads(line))), file=answers, flush=True)
+
+
+@contextlib.contextmanager
+def _quiet_stderr() -> Iterator[None]:
+    """Drop what libraries write to file descriptor 2 while they are imported; an exception still shows."""
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _preload(request: dict[str, Any]) -> None:

@@ -23,24 +23,27 @@ ID_CHARACTERS = 8
 SCHEMA_VERSION = 3
 
 
-def assemble(stem: str, cells: Iterable[SourceCell], address: RepositoryAddress) -> NotebookNode:
+def assemble(stem: str, cells: Iterable[SourceCell], address: RepositoryAddress | None) -> NotebookNode:
     """Put the solved notebook together: header, identity lines, metadata, stable cell ids.
 
     Args:
         stem: The lesson's name, for the badge.
         cells: The cells of the source, whose structure is right.
-        address: Where Colab finds the course.
+        address: Where Colab finds the course; None for a notebook without a header.
 
     Returns:
         The notebook, unlocked and without checksums.
     """
     lesson = list(cells)
-    code = "\n".join(cell.source for cell in lesson if cell.kind == "code")
-    header = [SourceCell("markdown", badge_cell(stem, address)), SourceCell("code", set_up_cell(address, code))]
-    every_cell = [*header, *lesson]
+    every_cell = [*(_header(stem, lesson, address) if address else ()), *lesson]
     built = [_build_cell(cell, cell_id) for cell, cell_id in zip(every_cell, content_ids(every_cell), strict=True)]
     metadata = {"kernelspec": dict(KERNELSPEC), "language_info": dict(LANGUAGE_INFO)}
     return nbformat.v4.new_notebook(cells=built, metadata=metadata, nbformat_minor=5)
+
+
+def _header(stem: str, lesson: Sequence[SourceCell], address: RepositoryAddress) -> tuple[SourceCell, SourceCell]:
+    code = "\n".join(cell.source for cell in lesson if cell.kind == "code")
+    return SourceCell("markdown", badge_cell(stem, address)), SourceCell("code", set_up_cell(address, code))
 
 
 def content_ids(cells: Sequence[SourceCell]) -> list[str]:

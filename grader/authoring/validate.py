@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.command_line import count
@@ -13,6 +13,7 @@ from .answers import answers_to, lesson_with_one_unsolved
 from .bank_rules import bank_problems
 from .banks import WRONG, Bank, Entry, read_banks
 from .errors import AuthoringError, BuildError, Problem
+from .exam import exam_problems
 from .executed import disturbances, earned_points, execute
 from .expectations import STUB_ERRORS, Result, result_of, shared_text_problems
 from .forks import ForkPool
@@ -82,6 +83,7 @@ def _validate_and_record(root: Path, lesson: Lesson, banks: Sequence[Bank], proc
     """Validate one lesson, and record it at once as it was when its validation began."""
     content = content_hash(root, lesson.stem)
     report = validate_lesson(lesson, banks, processes=processes)
+    report = replace(report, problems=(*report.problems, *exam_problems(root, lesson.stem)))
     if not report.problems:
         write_record(root, {lesson.stem: Validated(content, report.one_per_code())})
     return report

@@ -13,7 +13,7 @@ from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.sandbox.confinement import CHOICES
 from grader.command_line import at_least_one
 
-from . import marks_commands
+from . import exam, marks_commands
 
 if TYPE_CHECKING:
     from grader.classroom.base.row import Row
@@ -37,6 +37,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     demo.add_argument("directory", metavar="DIR", type=Path, nargs="?", default=Path("build/demo"))
     _add_limits(demo)
     demo.set_defaults(func=_explained(run_demo))
+    exam.register(subparsers, _explained)
     marks_commands.register(subparsers, _explained)
 
 

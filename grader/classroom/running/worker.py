@@ -25,7 +25,7 @@ from nbformat.notebooknode import NotebookNode  # noqa: E402
 from grader.channel import KERNEL, STEPS_VARIABLE  # noqa: E402
 from grader.classroom.handed_in.alignment import STUB  # noqa: E402
 from grader.classroom.lesson.master import checks_of, judged_check, needs_loopback  # noqa: E402
-from grader.registry import HOME_OF  # noqa: E402
+from grader.registry import home_of  # noqa: E402
 
 from .execution import CHANGED, DIED, FINISHED, OK, STUCK, TIMEOUT  # noqa: E402
 from .notebook_client import CappedClient, plain_outputs  # noqa: E402
@@ -86,7 +86,7 @@ class NotebookRun:
         )
         cells = self.client.nb.cells
         stubs = {_grade_id(cell): cell.metadata.get(STUB, "") for cell in cells}
-        self.homes = {name: HOME_OF[name] for cell in cells if (name := judged_check(cell))}
+        self.homes = {name: home_of(name) for cell in cells if (name := judged_check(cell))}
         self.controls = {check.name: (check, stubs.get(check.exercise, "")) for check in checks_of(self.client.nb)}
 
     def seconds_left(self, cell: NotebookNode) -> int:

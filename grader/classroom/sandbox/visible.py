@@ -43,6 +43,7 @@ VISIBLE_NAMES = (
     "registry.py",
     "testbed",
     "units.py",
+    "variants.py",
     "verdict.py",
     "waiting.py",
 )
