@@ -10,15 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbformat.notebooknode import NotebookNode
-
 from grader.variants import count_variants, options_of
 
 from .answers import FRESH_SEED, job_of
 from .errors import AuthoringError, Problem
 from .forks import ForkPool, JobRun
 from .lesson import Lesson, read_lesson
-from .notebook import assemble, lock_and_sign, stub_source
+from .notebook import stub_source
 from .release import select_sources
 
 TEMPLATES = Path("grader/judging/lessons")
@@ -174,16 +172,6 @@ def exam_problems(root: Path, lesson: str) -> list[Problem]:
             remedy = "It should earn all, nothing, and at most half"
             problems.append(Problem(template, 0, f"{exam}: {scores}", remedy))
     return problems
-
-
-def build_exam(source_path: Path) -> NotebookNode:
-    """Build the solved notebook of an exam, without the header for Colab.
-
-    Raises:
-        BuildError: with every fault of structure in the source.
-    """
-    lesson = read_lesson(source_path)
-    return lock_and_sign(assemble(lesson.stem, lesson.cells, None), is_locked=False)
 
 
 def score_exams(exams: Sequence[Exam]) -> list[Scores]:

@@ -121,6 +121,22 @@ def build_master(source_path: Path) -> NotebookNode:
     return lock_and_sign(_assembled(lesson), is_locked=False)
 
 
+def build_assignment(source_path: Path) -> NotebookNode:
+    """Build the solved notebook of an assignment that is no lesson: as `build_master`, without the header for Colab.
+
+    Args:
+        source_path: A source; its structure is that of a lesson.
+
+    Returns:
+        The notebook, without outputs.
+
+    Raises:
+        BuildError: with every fault of structure in the file.
+    """
+    lesson = read_lesson(source_path)
+    return lock_and_sign(assemble(lesson.stem, lesson.cells, None), is_locked=False)
+
+
 def build_release(source_path: Path) -> NotebookNode:
     """Build the notebook that students get: answers removed, cells locked, checksums computed.
 

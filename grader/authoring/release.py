@@ -12,6 +12,7 @@ from typing import Any
 from .errors import AuthoringError, BuildError, Problem
 from .lesson import build_release, lesson_points, read_lesson
 from .notebook import notebook_text
+from .objectives import read_objectives
 from .template import template_problems
 
 SOURCES, COURSE, POINTS = Path("solutions"), Path("course"), Path("grader/lessons.json")
@@ -92,7 +93,8 @@ def _build(sources: Sequence[Path]) -> tuple[dict[Path, str], dict[str, Any]]:
             lesson = read_lesson(source)
             problems += template_problems(lesson)
             texts[COURSE / f"{source.stem}.ipynb"] = notebook_text(build_release(source))
-            entries[source.stem] = {"title": lesson.title, "checks": lesson_points(source)}
+            stated = [{"text": stated.text, "exercises": stated.exercises} for stated in read_objectives(lesson)]
+            entries[source.stem] = {"title": lesson.title, "objectives": stated, "checks": lesson_points(source)}
         except BuildError as error:
             problems += error.problems
     if problems:

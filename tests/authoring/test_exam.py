@@ -11,8 +11,8 @@ import pytest
 
 from grader.__main__ import main
 from grader.authoring.errors import AuthoringError
-from grader.authoring.exam import build_exam, draw_exam, lessons_with_exam, read_key, score_exams, write_exam
-from grader.authoring.lesson import read_lesson
+from grader.authoring.exam import draw_exam, lessons_with_exam, read_key, score_exams, write_exam
+from grader.authoring.lesson import build_assignment, read_lesson
 from grader.authoring.notebook import clear_solutions
 from grader.classroom.commands.folder import make_classroom
 from grader.classroom.commands.grading import grade_class
@@ -59,8 +59,8 @@ def test_a_class_sits_an_exam(tmp_path: Path) -> None:
     exam = write_exam(ROOT, LATE, 41)
     source = exam.write(tmp_path)
     room = tmp_path / "room"
-    make_classroom(room, [], {exam.stem: source}, build_exam)
-    solved = build_exam(source)
+    make_classroom(room, [], {exam.stem: source}, build_assignment)
+    solved = build_assignment(source)
     copied = clear_solutions(solved)
     for cell in copied.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -76,7 +76,7 @@ def test_a_class_sits_an_exam(tmp_path: Path) -> None:
 
 def test_an_exam_is_not_replaced_by_that_of_another_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = write_exam(ROOT, LATE, 3), tmp_path / "key"
-    make_classroom(tmp_path / "room", [], {first.stem: first.write(tmp_path)}, build_exam)
+    make_classroom(tmp_path / "room", [], {first.stem: first.write(tmp_path)}, build_assignment)
     second.write_bytes(next(key for key in map(bytes, ([n] * 16 for n in range(9))) if draws_another(key, 3)))
     assert main(["exam", str(tmp_path / "room"), "--lessons", "09", "--seed-file", str(second)]) == 2
     assert "another key drew" in capsys.readouterr().err

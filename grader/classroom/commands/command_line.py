@@ -13,7 +13,7 @@ from grader.classroom.base.errors import ClassroomError, explained_errors
 from grader.classroom.sandbox.confinement import CHOICES
 from grader.command_line import at_least_one
 
-from . import exam, marks_commands
+from . import exam, inventory, marks_commands
 
 if TYPE_CHECKING:
     from grader.classroom.base.row import Row
@@ -38,6 +38,7 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     _add_limits(demo)
     demo.set_defaults(func=_explained(run_demo))
     exam.register(subparsers, _explained)
+    inventory.register(subparsers, _explained)
     marks_commands.register(subparsers, _explained)
 
 

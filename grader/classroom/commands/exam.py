@@ -35,7 +35,8 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser], ex
 
 def run_exam(args: argparse.Namespace) -> int:
     """Draw the exams, prove them, and add them to a classroom."""
-    from grader.authoring.exam import build_exam, draw_exam, lessons_with_exam, read_key, score_exams
+    from grader.authoring.exam import draw_exam, lessons_with_exam, read_key, score_exams
+    from grader.authoring.lesson import build_assignment
     from grader.classroom.lesson.master import chosen_lessons, master_path
 
     from .folder import lesson_sources, make_classroom, repository
@@ -46,7 +47,7 @@ def run_exam(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         sources = {exam.stem: exam.write(Path(folder)) for exam in exams}
         for stem, source in sources.items():
-            _require_same(master_path(args.directory, stem), build_exam(source))
+            _require_same(master_path(args.directory, stem), build_assignment(source))
         print(f"proving {count(len(exams), 'exam')}: own and public solutions, on two cases each", flush=True)
         scores = dict(zip(exams, score_exams(exams), strict=True))
         for exam, earned in scores.items():
@@ -54,7 +55,7 @@ def run_exam(args: argparse.Namespace) -> int:
                 raise ClassroomError(
                     f"{exam} is at fault: {earned}. Nothing was made. Please report it; another key draws another one."
                 )
-        added = make_classroom(args.directory, [], sources, build_exam)
+        added = make_classroom(args.directory, [], sources, build_assignment)
     for exam, earned in scores.items():
         print(f"{exam}  {'added' if exam.stem in added else 'kept'}: {earned}")
     print(f"hand out {args.directory / 'release'}, then run: python -m grader autograde {args.directory}")

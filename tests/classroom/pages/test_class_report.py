@@ -16,7 +16,7 @@ from large_class import hand_in_attempts, make_awkward, make_rows, score_of
 from small_course import LESSON
 
 from grader.__main__ import main
-from grader.classroom.base.row import GRADED, MISSING, Row
+from grader.classroom.base.row import GRADED, MISSING, Row, Score
 from grader.classroom.handed_in.roster import Student, write_roster
 from grader.classroom.marks.report import write_report
 from grader.classroom.pages.class_report.analysis import lesson_figures
@@ -230,3 +230,45 @@ def test_example_has_no_name_of_a_student_and_no_comment(new_room: Callable[[], 
     rows = [dataclasses.replace(row_with(s, "squared"), file=f"{s}/{LESSON}/{LESSON}.ipynb") for s in ("ada", "bob")]
     examples = lesson_material(room, LESSON, rows).examples
     assert examples["double", "squared"] == "def double(number):\n    square = number\n    return number"
+
+
+def plain_score(check: str, exercise: str, right: bool) -> Score:
+    return Score(check, exercise, "core", 1.0, float(right), "pass" if right else "fail", "" if right else "wrong")
+
+
+def inventory_row(student: str, form: str, right: bool) -> Row:
+    lesson = f"{dict(before=90, after=91)[form]}_inventory_{form}"
+    return Row(student, lesson, GRADED, "", [plain_score(f"check_peak_{form}", "answer_peak", right)])
+
+
+def test_the_change_of_an_idea_is_that_of_students_who_answered_both_tests() -> None:
+    rows = [inventory_row(f"s{n}", "before", n < 2) for n in range(8)]
+    rows += [inventory_row(f"s{n}", "after", n != 7) for n in range(2, 9)] + [inventory_row("s0", "after", True)]
+    page = page_of(rows)
+    section = page.partition("Before and after the course</h2>")[2]
+    assert "7 students answered both tests" in section
+    row = re.sub(r"<[^>]+>", " ", section.partition("<tbody>")[2].partition("</tbody>")[0]).split()
+    assert " ".join(row).startswith("peak 14 % 86 % +71 ")
+
+
+def test_a_class_that_took_one_test_has_no_change() -> None:
+    assert "Before and after the course" not in page_of([inventory_row("s1", "before", True)])
+    both = page_of([inventory_row("s1", "before", True), inventory_row("s2", "after", True)])
+    assert "Nobody has answered both tests yet." in both
+
+
+def test_an_objective_counts_where_all_of_its_checks_have_full_points() -> None:
+    forms = ("accelerate", "trainer")
+    rows = [
+        Row(
+            student,
+            "00_three_forms",
+            GRADED,
+            "",
+            [plain_score(f"check_{form}_run", f"train_with_{form}", form in passed) for form in forms],
+        )
+        for student, passed in (("a", forms), ("b", forms[:1]))
+    ]
+    section = page_of(rows).partition("Success by objective")[2].partition("Success by check")[0]
+    assert "Make Accelerate and the Trainer end with the same weights as your loop" in section
+    assert "1 of 2 (50\u00a0%)" in section and "raw" not in section

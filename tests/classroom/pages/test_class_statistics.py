@@ -11,6 +11,7 @@ from grader.classroom.pages.class_report.statistics import (
     correlation,
     counts_in_bins,
     fisher_interval,
+    paired_difference,
     percentile,
     upper_lower_discrimination,
 )
@@ -75,3 +76,16 @@ def test_numpy_agrees() -> None:
     assert percentile([3.0], 25) == 3.0
     with pytest.raises(ValueError, match="no values"):
         percentile([], 50)
+
+
+def test_the_interval_of_a_paired_difference_is_that_of_the_published_example() -> None:
+    # 1,600 voters asked twice: 944 approved, then 880; A. Agresti, Categorical Data Analysis (2002), section 10.1.1,
+    # gives -0.04 with the interval (-0.06, -0.02)
+    low, difference, high = paired_difference(86, 150, 1600)
+    assert (round(low, 2), round(difference, 2), round(high, 2)) == (-0.06, -0.04, -0.02)
+
+
+def test_a_class_in_which_all_learned_the_idea_has_an_interval_of_some_width() -> None:
+    low, difference, high = paired_difference(10, 0, 10)
+    assert difference == 1 and 0.4 < low < 0.75 and high == 1
+    assert paired_difference(0, 10, 10) == (-high, -1, -low)

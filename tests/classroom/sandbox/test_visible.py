@@ -18,7 +18,7 @@ from grader.classroom.sandbox import visible
 from grader.classroom.sandbox.confinement import LADDER, LANDLOCK
 from grader.classroom.sandbox.visible import PACKAGE, VISIBLE_NAMES, hidden_paths, nested, visible_paths
 
-HIDDEN_NAMES = {"__main__.py", "authoring", "command_line.py", "judging"}
+HIDDEN_NAMES = {"__main__.py", "authoring", "command_line.py", "judging", "questions.py"}
 STALE_FOLDERS = ("judges", "cases", "checks")
 STALE_MODULE = 'ANSWER = "stale"\n'
 # What is tried inside: a name, and the exception that it ends in, or "done".

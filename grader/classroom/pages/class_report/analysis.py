@@ -115,7 +115,7 @@ def lesson_figures(lesson: str, rows: Sequence[Row], attempts: Attempts) -> Less
 
 def _check_figures(example: Score, graded: Sequence[Row], attempts: Attempts) -> CheckFigures:
     name = example.check
-    pairs = [(row, check) for row in graded for check in row.checks if check.check == name and _is_known(check)]
+    pairs = [(row, check) for row in graded for check in row.checks if check.check == name and is_known(check)]
     failed = [check for _, check in pairs if check.is_lost]
     first = [passed for tried in attempts.values() if (passed := is_first_passed(tried, name)) is not None]
     minutes = [taken for tried in attempts.values() if (taken := minutes_to_pass(tried, name)) is not None]
@@ -137,7 +137,7 @@ def _check_figures(example: Score, graded: Sequence[Row], attempts: Attempts) ->
     )
 
 
-def _is_known(check: Score) -> bool:
+def is_known(check: Score) -> bool:
     """Return whether its points say something of the answer: withheld and missing points do not."""
     return check.points is not None and (check.manual or check.verdict not in (TAMPERED, MANUAL))
 

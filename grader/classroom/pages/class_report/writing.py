@@ -17,7 +17,9 @@ from .analysis import Attempts, lesson_figures
 from .attempts import Attempt, read_attempts
 from .blocks import Block, Fold, FoldEnd, Heading, Paragraph
 from .first_screen import Material, first_screen
+from .gains import gains
 from .material import lesson_material
+from .objectives import objectives
 from .sections import costs, items, marks, misconceptions, overview, people, success
 
 FILE = "report.html"
@@ -76,8 +78,11 @@ def report_page(
         blocks.append(Heading(2, found.lesson, found.lesson))
         blocks += first_screen(found, (material or {}).get(found.lesson, Material()))
         blocks += _folded("Marks", marks(found))
-        blocks += _folded("Checks", [*success(found), *items(found), *misconceptions(found)])
+        blocks += _folded(
+            "Objectives and checks", [*objectives(found), *success(found), *items(found), *misconceptions(found)]
+        )
         blocks += _folded("Time and memory", costs(found))
+    blocks += gains(rows)
     blocks += people(rows)
     if outside:
         blocks.append(Paragraph(f"Not on the roster, but handed in work: {', '.join(outside)}."))
