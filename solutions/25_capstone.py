@@ -426,8 +426,8 @@ print(make_job_case())
 # *Contract.*
 # - Make one `optimizer.step()` for each batch, in order, with the gradient of `mean_loss` over the whole batch, within
 #   3 %.
-# - Choose any optimizer, with `learning_rate`. On other data, the loss falls by at least 90 % of what `train_plain`
-#   achieves.
+# - Choose any optimizer, with `learning_rate`; the weights stay in float32. On other data, the loss falls by at least
+#   90 % of what `train_plain` achieves.
 # - The peak of the run is at most 25 % of `train_plain`'s at 1.02 times its FLOPs, and 14 % at 1.2 times; between the
 #   two, the line counts. FLOPs beyond 1.25 times fail.
 #
@@ -538,7 +538,7 @@ check_library_run(train_with_a_library)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: with Accelerate, one line of your raw loop changes. With the Trainer, a subclass with its own `compute_loss`
-# holds the lean part.<br>
+# holds the lean part; it drops columns that `forward` does not take unless `remove_unused_columns` is False.<br>
 # Then: an Accelerator without `gradient_accumulation_steps` divides by 1. The Trainer divides by
 # `gradient_accumulation_steps` unless the model accepts keywords for its loss (lesson 02).
 # </details>

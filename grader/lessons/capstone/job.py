@@ -107,6 +107,7 @@ def observe_result(train: Train, case: JobCase, calls: dict[str, Any] | None = N
     *batches, other = [batch.to(lesson_device()) for batch in case.make_batches()]
     with record_training(model) as record, record_library_calls(record) as noted:
         train(model, batches, LEARNING_RATE)
+    _require_float32(model)
     if calls is not None:
         calls.update(noted)
     with torch.no_grad():
@@ -143,7 +144,15 @@ def measure_job_peak(train: Train, case: JobCase) -> dict[str, Any]:
                 raise
             look_at = "You keep tensors after the call. Look for lists, attributes or globals that hold them."
             fail("memory_kept", "no tensor kept after the call", str(error), look_at)
+    _require_float32(model)
     return claim_of(peak, lesson_device())
+
+
+def _require_float32(model: SmallTransformer) -> None:
+    formats = {str(parameter.dtype).removeprefix("torch.") for parameter in model.parameters()} - {"float32"}
+    if formats:
+        look_at = "You convert the weights of the model. The contract keeps them in float32; autocast may do the rest."
+        fail("weights_converted", "weights in float32", f"weights in {', '.join(sorted(formats))}", look_at)
 
 
 class Passes(TorchDispatchMode):  # type: ignore[no-untyped-call]

@@ -99,3 +99,38 @@ def front(points):
 # Source: a forgotten not
 def front(points):
     return {n for n, p in points.items() if any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points.values())}
+
+
+# %% answer="all_points" code="nothing_beaten"
+# Source: a student's first version
+def front(points):
+    return set(points)
+
+
+# %% answer="sweep_of_neighbours" code="next_point_only"
+# Source: a sweep that compares with the previous point and not with the best one
+def front(points):
+    ordered = sorted(points.items(), key=lambda item: tuple(item[1]))
+    kept = {ordered[0][0]}
+    for (_, before), (name, point) in zip(ordered, ordered[1:]):
+        if point[1] < before[1] or tuple(point) == tuple(before):
+            kept.add(name)
+    return kept
+
+
+# %% answer="sweep_with_ties" code="as_fast_and_larger_kept"
+# Source: a sweep with <= in place of <
+def front(points):
+    names, best = set(), float("inf")
+    for name, point in sorted(points.items(), key=lambda item: tuple(item[1])):
+        if point[1] <= best:
+            names.add(name)
+            best = point[1]
+    return names
+
+
+# %% answer="product" code="smallest_product"
+# Source: byte-seconds, as clouds bill them
+def front(points):
+    best = min(size * seconds for size, seconds in points.values())
+    return {name for name, (size, seconds) in points.items() if size * seconds == best}

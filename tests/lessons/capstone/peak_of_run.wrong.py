@@ -97,3 +97,19 @@ def peak_of_run(parts, rows, micro_batches, is_checkpointed):
 # Source: plain SGD
 # -     held = parts.weights + parts.state
 # +     held = parts.weights
+
+
+# %% edit="last_layer_left_out" code="last_layer_forgotten"
+# Source: only the end of the backward pass
+# -         moments.append(held + waiting + rows * (parts.inputs + parts.layer_backward))
+
+
+# %% edit="forward_left_out" code="forward_pass_forgotten"
+# Source: "with checkpointing, the peak is in the backward pass"
+# -         moments.append(held + waiting + parts.copies + rows * (parts.inputs + parts.layer_forward))
+
+
+# %% edit="mebibytes" code="mebibytes_for_bytes"
+# Source: the notebook's tables are in MiB
+# -     return max(moments)
+# +     return max(moments) / 2**20

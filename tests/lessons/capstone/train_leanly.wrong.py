@@ -145,3 +145,29 @@ def train_leanly(model, batches, learning_rate):
             (F.cross_entropy(model.head(states).flatten(0, 1), row[:, 1:].flatten()) / len(batch)).backward()
         optimizer.step()
         optimizer.zero_grad()
+
+
+# %% answer="torch_adafactor" code="rate_relative_to_weights"
+# Source: torch.optim.Adafactor with the rate of AdamW; the page on the front recommends Adafactor
+def train_leanly(model, batches, learning_rate):
+    optimizer = torch.optim.Adafactor(model.parameters(), lr=learning_rate)
+    options = torch.nn.LinearCrossEntropyOptions()
+    for batch in batches:
+        for row in batch.split(1):
+            states, targets = states_of(model, row[:, :-1]).flatten(0, 1), row[:, 1:].flatten()
+            loss = F.linear_cross_entropy(states, model.head.weight, targets, reduction="sum", options=options)
+            (loss / batch[:, 1:].numel()).backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+# %% edit="bfloat16_weights" code="weights_converted"
+# Source: model.to(torch.bfloat16), as for inference
+# +     model.to(torch.bfloat16)
+#       optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+
+
+# %% edit="embedding_frozen" code="parameters_frozen"
+# Source: parameter-efficient training, without an adapter
+# +     model.token_embedding.requires_grad_(False)
+#       optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)

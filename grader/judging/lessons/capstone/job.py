@@ -32,6 +32,8 @@ LOSS_MARGIN = (
 # runs each block again 0.13, at 1.22 times the FLOPs. A run between the two is compared with the line between them.
 LEAN_SHARE, LEANEST_SHARE = 0.25, 0.14
 MOST_FLOPS, FREE_FLOPS = 1.25, 1.02
+CLIPPED_AT = (0.1, 0.25, 0.5, 1.0, 2.0)  # usual norms; max_grad_norm of the Trainer is 1
+LARGE_WEIGHT, SMALL_WEIGHT = 0.5, 0.05  # root mean squares: of the norms' weights 1, of embeddings 0.02
 
 
 def allowed_share(flops: float) -> float:
@@ -126,6 +128,15 @@ class Update:
                     return True
         return False
 
+    def leaves_parameters_out(self) -> bool:
+        """Return whether some parameters have no gradient, and all others the right one."""
+        sizes = [parameter.numel() for parameter in self.case.make_model().parameters()]
+        pairs = list(zip(torch.split(self.gradient, sizes), torch.split(self.truth, sizes), strict=True))
+        trained = [(part, right) for part, right in pairs if bool(part.any()) or not bool(right.any())]
+        return len(trained) < len(pairs) and all(
+            bool((part - right).norm() <= GRADIENT_TOLERANCE * right.norm()) for part, right in trained
+        )
+
     def is_of_other_rows(self) -> bool:
         """Return whether the gradient is that of as many rows, of whatever batches, weighted alike."""
         rows = [
@@ -195,13 +206,18 @@ GRADIENTS = Table[Update](
         "gradient_clipped",
         "You clip the gradient: its direction is right, and its norm is {norm:.3g}. The Trainer clips unless "
         "max_grad_norm is 0.",
-        shown_by=lambda update: update.factor > 0 and abs(update.norm - 1) < 0.02,
+        shown_by=lambda update: update.factor > 0 and any(abs(update.norm / usual - 1) < 0.02 for usual in CLIPPED_AT),
     ),
     Misconception(
         "gradient_scaled",
         "Your gradient has the right direction and {factor:.3g} times its length. Divide the sum of all losses by the "
         "number of tokens of the batch.",
         shown_by=lambda update: update.factor > 0,
+    ),
+    Misconception(
+        "parameters_frozen",
+        "You leave some parameters without a gradient, and so untrained. The plain run trains all of them.",
+        shown_by=lambda update: update.leaves_parameters_out(),
     ),
     Misconception(
         "targets_not_shifted",
@@ -302,6 +318,12 @@ def _too_little_learned(observation: Observation, number: int, case: JobCase, lo
         look_at = "You step with plain SGD. It has no state, and it learns less in as many updates: look for an "
         return Verdict("plain_sgd", expected, measured, look_at + "optimizer whose state is small.")
     sizes = [float(move.abs().mean()) for move in moves]
+    if _follow_the_weights(moves[0], tensors[f"{number}.weights.0"], case):
+        look_at = (
+            "Your optimizer multiplies the rate by the size of each weight matrix, as torch.optim.Adafactor does "
+            "(lesson 07). With this rate small weights hardly move. Take one that uses the rate as it is."
+        )
+        return Verdict("rate_relative_to_weights", expected, measured, look_at)
     if max(sizes) < 0.3 * LEARNING_RATE:
         look_at = "Your steps are too short. Pass the optimizer the `learning_rate` of this call, and no warm-up."
         return Verdict("learning_rate_too_small", expected, measured, look_at)
@@ -312,6 +334,15 @@ def _too_little_learned(observation: Observation, number: int, case: JobCase, lo
         return Verdict("learning_rate_falls", expected, measured, look_at)
     look_at = "Your gradients are right, and your steps learn too little. Look at the optimizer and its arguments."
     return Verdict("too_little_learned", expected, measured, look_at)
+
+
+def _follow_the_weights(move: Tensor, weights: Tensor, case: JobCase) -> bool:
+    """Return whether the first steps of small tensors are as much smaller as the tensors are, and those of others not."""
+    shapes = [parameter.numel() for parameter in case.make_model().parameters()]
+    pairs = list(zip(torch.split(move, shapes), torch.split(weights, shapes), strict=True))
+    large = [float(step.abs().mean()) for step, weight in pairs if float(weight.square().mean().sqrt()) > LARGE_WEIGHT]
+    small = [float(step.abs().mean()) for step, weight in pairs if float(weight.square().mean().sqrt()) < SMALL_WEIGHT]
+    return bool(large and small) and min(large) > 0.3 * LEARNING_RATE > 1.5 * max(small)
 
 
 @keep_cases

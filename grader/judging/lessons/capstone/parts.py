@@ -97,7 +97,14 @@ PEAKS = ReferenceTable(
         "gradients_of_each_micro_batch",
         "You count gradients once for each micro-batch. They are added up in one place.",
         {WAITING: "waiting = parts.gradients * (micro_batches - 1)"},
-        variants=[{WAITING: "waiting = parts.gradients * micro_batches"}],
+        variants=[
+            {WAITING: "waiting = parts.gradients * micro_batches"},
+            {
+                FIRST: FIRST + " + waiting",
+                NO_LAYER: NO_LAYER + " + waiting",
+                UPDATE: UPDATE + " + waiting",
+            },
+        ],
     ),
     Misconception(
         "rows_of_all_micro_batches",
@@ -108,7 +115,10 @@ PEAKS = ReferenceTable(
         "rows_divided",
         "You divide `rows` by the number of micro-batches. It is already the size of one.",
         {ALWAYS: "always, rows = parts.weights + parts.state, rows / micro_batches"},
-        variants=[{ALWAYS: "always, rows = parts.weights + parts.state, rows // micro_batches"}],
+        variants=[
+            {ALWAYS: "always, rows = parts.weights + parts.state, rows // micro_batches"},
+            {KEPT: "forward += rows // micro_batches * parts.kept"},
+        ],
     ),
     Misconception(
         "rows_ignored",
@@ -176,7 +186,18 @@ PEAKS = ReferenceTable(
             CHECKPOINTED: "forward += rows * parts.layer_forward",
             LAST: "last_layer = always + waiting + rows * parts.layer_backward",
         },
+    ),
+    Misconception(
+        "last_layer_forgotten",
+        "You leave out the moment when the last layer runs again: the inputs of all layers are still there, and what "
+        "the layer adds comes on top of them.",
+        {LAST: "last_layer = 0"},
         variants=[{LAST: "last_layer = always + waiting + rows * parts.layer_backward"}],
+    ),
+    Misconception(
+        "forward_pass_forgotten",
+        "You leave out the end of a checkpointed forward pass, when autocast's copies are held next to the inputs.",
+        {CHECKPOINTED: "forward = 0"},
     ),
     Misconception(
         "running_layer_of_the_forward_pass_forgotten",
@@ -205,6 +226,11 @@ PEAKS = ReferenceTable(
         "weights_forgotten",
         "You leave out the weights, which are held all the time.",
         {ALWAYS: "always = parts.state"},
+    ),
+    Misconception(
+        "mebibytes_for_bytes",
+        "You return mebibytes. The parts are in bytes, and so is the peak.",
+        {HIGHEST: "return max(forward, last_layer, first_layer, update) / 2**20"},
     ),
     Misconception(
         "smallest_moment",
@@ -338,6 +364,31 @@ FRONTS = ReferenceTable(
             {CONDITION: f"other_size <= size and other_seconds >= seconds and {OTHER}"},
             {CONDITION: f"other_size >= size and other_seconds <= seconds and {OTHER}"},
         ],
+    ),
+    Misconception(
+        "nothing_beaten",
+        "You return every point. A point that is beaten does not belong to the front.",
+        {"if not beaten:": "if True:"},
+    ),
+    Misconception(
+        "next_point_only",
+        "You compare a point with the one before it in the order of bytes. One that is much leaner may beat it, too.",
+        {
+            "if not beaten:": "before = [point for point in points.values() if point < (size, seconds)]\n"
+            "        if not before or seconds < max(before)[1]:",
+        },
+    ),
+    Misconception(
+        "as_fast_and_larger_kept",
+        "You keep a point that is as fast as another one and needs more bytes. It is beaten in one number and better "
+        "in none.",
+        {CONDITION: "other_size <= size and other_seconds < seconds"},
+    ),
+    Misconception(
+        "smallest_product",
+        "You weigh bytes against seconds by their product. A front weighs nothing: it keeps every point that no other "
+        "one beats.",
+        {"if not beaten:": "if size * seconds == min(a * b for a, b in points.values()):"},
     ),
     Misconception(
         "the_beaten_returned",
