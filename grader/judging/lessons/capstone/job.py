@@ -337,7 +337,7 @@ def _too_little_learned(observation: Observation, number: int, case: JobCase, lo
 
 
 def _follow_the_weights(move: Tensor, weights: Tensor, case: JobCase) -> bool:
-    """Return whether the first steps of small tensors are as much smaller as the tensors are, and those of others not."""
+    """Return whether small tensors move less at first, as much as they are smaller, and large ones by the rate."""
     shapes = [parameter.numel() for parameter in case.make_model().parameters()]
     pairs = list(zip(torch.split(move, shapes), torch.split(weights, shapes), strict=True))
     large = [float(step.abs().mean()) for step, weight in pairs if float(weight.square().mean().sqrt()) > LARGE_WEIGHT]
