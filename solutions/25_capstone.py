@@ -9,7 +9,7 @@
 # **You will be able to**
 # - compose the peak of a run from the parts that you know;
 # - find the combinations of techniques that are worth considering at all;
-# - train a language model at a small part of the plain run's memory, and pay no more FLOPs than that is worth;
+# - train a language model in a fraction of the plain run's memory, without more FLOPs than that is worth;
 # - do the same through Accelerate or the Trainer.
 
 # %% tags=["given"]
@@ -41,7 +41,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **The problem.** This course began with a published table: BERT-large, 4 rows of 512 tokens per update, on one V100.
 # Now you want updates of 128 rows on the same 16 GB card. You may choose the micro-batch (1, 2, 4, ..., 128 rows),
-# checkpointing, float32 or fp16, eager attention or SDPA, and one of three optimizers. These are 192 combinations, and
+# checkpointing, float32 or fp16, eager attention or SDPA, and one of three optimizers. That makes 192 combinations, and
 # one full forecast takes seconds. Which of them fit, and which of those is the fastest?
 
 # %% [markdown]
@@ -89,7 +89,7 @@ for name in vars(parts_of["float32", "eager", "adamw"]):
 # - Without checkpointing, nothing is added to `kept` in the backward pass: it shrinks while the gradients grow.
 # - With checkpointing, the last layer runs again before its gradients exist. When the first layer runs again, count
 #   all gradients.
-# - Return bytes. The check asks about nine runs with other parts.
+# - Return bytes. The check uses nine runs with other parts.
 
 # %% tags=["given"]
 from grader import check_composed_peak
@@ -152,7 +152,7 @@ check_composed_peak(peak_of_run)
 # ## The published table
 #
 # The run of the guide is from January 2022, when `zero_grad()` kept the gradients. That is as if another micro-batch
-# had always come before, which is how the next cell composes the last but one column.
+# had always come before, which is how the next cell composes *gradients kept*.
 
 
 # %%
@@ -180,8 +180,8 @@ look(show_table)
 # ## Seconds
 #
 # Bytes are one axis; time is the other. A simple model: each row takes the seconds of its products, and each
-# micro-batch takes a time for launches that does not depend on its rows. Checkpointing runs the layers once more: both
-# times 4/3 (lesson 03). Three published speeds fix the three numbers. Two others test them.
+# micro-batch takes a time for launches that does not depend on its rows. Checkpointing runs the layers once more, which
+# multiplies both by 4/3 (lesson 03). Three published speeds fix the three numbers. Two others test them.
 
 # %%
 PUBLISHED = {"batch 4": 8.86, "batch 1": 7.75, "batch 4, fp16": 18.64}  # samples per second on a V100 (lessons 02, 05)
@@ -244,7 +244,7 @@ look(show_fit)
 # *Contract.*
 # - `points` maps each name to its bytes and seconds. Less is better in both.
 # - Return a set of names. Points may agree in one number, or in both.
-# - The check asks about four sets of points.
+# - The check uses four sets of points.
 
 # %% tags=["given"]
 from grader import check_front
@@ -298,7 +298,7 @@ look(show_front)
 
 # %% [markdown]
 # **Investigate.** Read the front from the right. Which choices are in every point, and which in none? Where does
-# checkpointing begin to be worth its third of the time? Why does float32 come back?
+# checkpointing begin to be worth the extra third in time? Why does float32 come back?
 #
 # <details><summary>Answer</summary>
 # SDPA and Adafactor are in every point, since neither costs time here; eager attention and AdamW are in none.
@@ -336,19 +336,19 @@ def show_interactions():
 look(show_interactions)
 
 # %% [markdown]
-# - Alone, everything that shrinks activations saves gigabytes. As the last one, it saves little, or even *costs*
+# - Alone, everything that shrinks activations saves gigabytes. Added last, it saves little, or even *costs*
 #   memory: the peak has moved to the weights, gradients and state.
 # - The optimizer saves as much in either case, because its state is held at every moment.
 # - fp16 with autocast is for speed. Its weight copies cost more than it saves when few activations are left.
 #
-# **What to try first.** Whatever costs no time: SDPA, a chunked loss, 16 bits on a GPU that has units for them. Then
+# **What to try first.** Whatever costs no time: SDPA, a chunked loss, 16 bits on a GPU with hardware for them. Then
 # the largest micro-batch that fits. Then a leaner optimizer. Then checkpointing, first of some layers. Then sharding
 # and offloading, which need a fast link.
 
 # %% [markdown]
 # **The goal.** An eighth of the published memory, at 1.5 times the speed: is it possible? Weights and gradients alone
 # take 2.5 GiB, and an eighth is 1.7 GiB. So no technique that leaves both in float32 reaches it. Lesson 21 has one that
-# does not train most weights. The next cell composes it: 16-bit weights without copies, and 1 % of the parameters with
+# leaves most weights frozen. The next cell composes it: 16-bit weights without copies, and 1 % of the parameters with
 # gradients and AdamW. LoRA also leaves out the weights' gradients, a third of the products; the time here does not
 # count that.
 
@@ -397,7 +397,7 @@ def train_plain(model, batches, learning_rate):
 
 
 # %% [markdown]
-# The model's `forward` does what `states_of` writes out, and then calls the head. You may call these parts yourself.
+# The model's `forward` does what `states_of` spells out, and then calls the head. You may call these parts yourself.
 
 
 # %% tags=["given"]
@@ -426,10 +426,10 @@ print(make_job_case())
 # *Contract.*
 # - Make one `optimizer.step()` for each batch, in order, with the gradient of `mean_loss` over the whole batch, within
 #   3 %.
-# - Choose any optimizer, with `learning_rate`; the weights stay in float32. On other data, the loss falls by at least
-#   90 % of what `train_plain` achieves.
-# - The peak of the run is at most 25 % of `train_plain`'s at 1.02 times its FLOPs, and 14 % at 1.2 times; between the
-#   two, the line counts. FLOPs beyond 1.25 times fail.
+# - Choose any optimizer, with `learning_rate`; the weights stay in float32. On a batch that is not
+#   trained on, the loss falls by at least 90 % of what `train_plain` achieves.
+# - The peak of the run is at most 25 % of `train_plain`'s at up to 1.02 times its FLOPs, and 14 % from 1.2 times on; a
+#   straight line joins the two. More than 1.25 times its FLOPs fail.
 #
 # Judged on other sizes.
 
@@ -470,11 +470,11 @@ check_lean_costs(train_leanly)
 # First: list the shapes of the plain run's largest tensors, and the lesson that avoids each of them. Which of these
 # techniques costs no FLOPs?<br>
 # Then: a chunked loss needs the states before the head, not the logits. Which function of PyTorch takes both the states
-# and the head's weight?
+# and the head's weight, and which of its arguments makes it work in chunks?
 # </details>
 
 # %% [markdown]
-# **Modify.** Your run is one point of the front. Take the other kind: checkpoint the blocks if you have not, or keep
+# **Modify.** Your run is one point of the front. Try the other kind: checkpoint the blocks if you have not, or keep
 # them if you have. Before you run it: by how much do the bytes fall, and the FLOPs rise? Then checkpoint every second
 # block. Is that point on the line between the two?
 #
@@ -562,7 +562,7 @@ def show_times(train):
 look(show_times, train_leanly)
 
 # %% [markdown]
-# - **Use it when** a job does not fit, or fits so tightly that a smaller card would do.
+# - **Use it when** a job does not fit, or should fit a smaller card.
 # - **Do not** stack techniques because a list names them. If a job fits, each of them that costs time only slows it
 #   down.
 # - **Combine with** measuring: a forecast of parts chooses, one measured run decides, and a loss curve has the last
