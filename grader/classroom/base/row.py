@@ -33,7 +33,7 @@ class Score:
             sandbox cannot run the check.
         code: The misconception, or the kind of error; "" for a pass.
         expected: What the check expected.
-        measured: What it measured, or what went wrong.
+        measured: What it measured, also where it passed, or what went wrong.
         look_at: Where the learner looks next.
         seconds: How long the check ran.
         needs_review: Whether the instructor should look at it.

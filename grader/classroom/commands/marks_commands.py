@@ -1,4 +1,4 @@
-"""Define the commands `report`, `export`, `roster`, `due`, `receive` and `override`."""
+"""Define the commands `leaderboard`, `report`, `export`, `roster`, `due`, `receive` and `override`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def register(
     due = subparsers.add_parser("due", help="say when a lesson is due; without a lesson, list what is due when")
     receive = subparsers.add_parser("receive", help="record when submissions came in, without grading them")
     override = subparsers.add_parser("override", help="give the points of one check by hand")
+    board = subparsers.add_parser("leaderboard", help="rank the lean runs of the capstone")
+    board.add_argument("--anonymous", action="store_true", help="print no names")
     for parser, command in (
+        (board, run_leaderboard),
         (report, run_report),
         (export, run_export),
         (roster, run_roster),
@@ -55,6 +58,27 @@ def run_report(args: argparse.Namespace) -> int:
 
     read_configuration(args.directory)
     print(f"report    {write_class_report(args.directory)}")
+    return 0
+
+
+def run_leaderboard(args: argparse.Namespace) -> int:
+    """Rank the runs of lesson 25 that passed; the figure is in the class report."""
+    from grader.classroom.base.configuration import read_configuration
+    from grader.classroom.base.row import read_rows
+    from grader.classroom.marks.leaderboard import LESSON, leaderboard
+
+    read_configuration(args.directory)
+    places = leaderboard(read_rows(args.directory))
+    if not places:
+        print(f"No run of {LESSON} has passed yet, or none was graded since this version. Run autograde --again.")
+        return 0
+    print(f"{'':>4}{'peak':>8}{'FLOPs':>8}{'of allowed':>12}  form     on the class's front")
+    for rank, place in enumerate(places, start=1):
+        name = "" if args.anonymous else f"  {place.student}"
+        front = "no" if place.is_beaten else "yes"
+        figures = f"{rank:>4}{place.share:>8.1%}{place.flops:>8.2f}{place.of_allowed:>12.1%}"
+        print(f"{figures}  {place.form:<9}{front:<4}{name}".rstrip())
+    print("peak and FLOPs: over those of the plain run; allowed: the most that the lesson allows at these FLOPs")
     return 0
 
 

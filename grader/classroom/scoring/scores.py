@@ -153,7 +153,8 @@ def _judged(check: Check, run: CellRun) -> Score:
     if verdict["outcome"] in (TAMPERED, UNDECIDED):
         return _withheld(check, run, str(verdict["outcome"]), str(verdict["measured"]))
     if verdict["code"] == PASSED:
-        return score_of(check, check.points, PASS, seconds=run.seconds)
+        measured = one_line(str(verdict["measured"]), LONGEST_FIELD)
+        return score_of(check, check.points, PASS, measured=measured, seconds=run.seconds)
     expected, measured, look_at = (
         one_line(str(verdict[key]), LONGEST_FIELD) for key in ("expected", "measured", "look_at")
     )

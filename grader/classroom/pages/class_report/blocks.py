@@ -84,6 +84,28 @@ class Intervals:
 
 
 @dataclass(frozen=True)
+class Plane:
+    """Points on a plane, and a line that they should not be above.
+
+    Attributes:
+        points: Across, up, and whether the point is drawn filled.
+        line: The corners of the line.
+        across: Least and most across, and where the grid is.
+        up: The same upwards.
+        axes: What is up and what is across, with units.
+        title: What the chart says, for those who do not see it.
+    """
+
+    block: ClassVar = "plane"
+    points: Sequence[tuple[float, float, bool]]
+    line: Sequence[tuple[float, float]]
+    across: Sequence[float]
+    up: Sequence[float]
+    axes: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Cards:
     """Questions with a short answer each, side by side."""
 
@@ -130,6 +152,5 @@ class FoldEnd:
     block: ClassVar = "fold_end"
 
 
-Block = (
-    Heading | Paragraph | Links | Table | Histogram | Bars | Intervals | Cards | Mistake | StudentMap | Fold | FoldEnd
-)
+Plot = Histogram | Bars | Intervals | Plane
+Block = Heading | Paragraph | Links | Table | Plot | Cards | Mistake | StudentMap | Fold | FoldEnd

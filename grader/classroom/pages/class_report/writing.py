@@ -17,6 +17,7 @@ from .analysis import Attempts, lesson_figures
 from .attempts import Attempt, read_attempts
 from .blocks import Block, Fold, FoldEnd, Heading, Paragraph
 from .first_screen import Material, first_screen
+from .front import front
 from .gains import gains
 from .material import lesson_material
 from .objectives import objectives
@@ -77,6 +78,7 @@ def report_page(
     for found in figures:
         blocks.append(Heading(2, found.lesson, found.lesson))
         blocks += first_screen(found, (material or {}).get(found.lesson, Material()))
+        blocks += front(found.rows)
         blocks += _folded("Marks", marks(found))
         blocks += _folded(
             "Objectives and checks", [*objectives(found), *success(found), *items(found), *misconceptions(found)]
