@@ -126,3 +126,21 @@ def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
     inputs = draw(rows, heads, time, head_dim)
     attend = F.scaled_dot_product_attention if is_fused else eager_attention
     return measure_saved_tensors(lambda: attend(*inputs)).total_bytes
+
+
+# %% answer="swapped" code="forms_swapped"
+# Source: a flag read the wrong way
+def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
+    one = rows * heads * time * head_dim * number_bytes
+    if is_fused:
+        return 3 * one + rows * heads * time * time * number_bytes
+    return 4 * one + rows * heads * time * 4
+
+
+# %% answer="causal_half" code="half_of_the_matrix"
+# Source: "a causal mask halves attention"
+def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
+    one = rows * heads * time * head_dim * number_bytes
+    if is_fused:
+        return 4 * one + rows * heads * time * 4
+    return 3 * one + rows * heads * time * time * number_bytes // 2

@@ -97,3 +97,22 @@ def merge_tile(highest, total, mixed, scores, value):
     weights = torch.exp(scores - new_highest.unsqueeze(-1))
     total = shrink * total + weights.sum(dim=-1)
     return (shrink.unsqueeze(-1) * mixed + weights @ value) / total.unsqueeze(-1)
+
+
+# %% answer="new_rescaled" code="new_tile_rescaled"
+# Source: a student's version of the rescaling
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    shrink = (highest - new_highest).exp()
+    weights = (scores - new_highest[..., None]).exp()
+    return new_highest, total + shrink * weights.sum(dim=-1), mixed + shrink[..., None] * (weights @ value)
+
+
+# %% answer="tile_highest_back" code="highest_of_the_tile_returned"
+# Source: a slip in the last line
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    shrink = (highest - new_highest).exp()
+    weights = (scores - new_highest[..., None]).exp()
+    total, mixed = shrink * total + weights.sum(dim=-1), shrink[..., None] * mixed + weights @ value
+    return scores.amax(dim=-1), total, mixed

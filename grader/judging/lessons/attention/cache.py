@@ -122,6 +122,11 @@ TABLE = ReferenceTable(
         "You count a number for every pair of positions. The cache holds vectors, one key and one value a position.",
         {RETURN: "return positions * position * time"},
     ),
+    Misconception(
+        "one_layer_counted",
+        "You divide by the layers, so that the cache of an average layer is left. Every layer keeps its own.",
+        {"return positions * position": "return positions * position / layers"},
+    ),
     hard_coded(cache_cases),
     run=_run,
     cases=cache_cases,

@@ -143,6 +143,19 @@ TABLE = ReferenceTable(
         "You count the keys of the tile. Each weight adds its own size to `total`.",
         {TOTAL: "shrink * total + scores.shape[-1]"},
     ),
+    Misconception(
+        "new_tile_rescaled",
+        "You rescale the new tile, which already has the new highest score. Rescale the sums of before.",
+        {
+            TOTAL: "total + shrink * weights.sum(dim=-1)",
+            MIXED: "mixed + shrink.unsqueeze(-1) * (weights @ value)",
+        },
+    ),
+    Misconception(
+        "highest_of_the_tile_returned",
+        "You return the highest score of the tile. The next tile needs the highest of all tiles so far.",
+        {"return new_highest, new_total": "return scores.amax(dim=-1), new_total"},
+    ),
     run=_run,
     cases=merge_cases,
     is_near=is_near,

@@ -160,6 +160,29 @@ TABLE = ReferenceTable(
         },
         variants=[{MATRIX: "matrix = rows * heads * time * time * 4"}],
     ),
+    Misconception(
+        "forms_swapped",
+        "You swap the two forms. `is_fused` asks for SDPA, which keeps no matrix.",
+        {RETURN: "return eager if is_fused else fused"},
+    ),
+    Misconception(
+        "rows_of_the_matrix_forgotten",
+        "You count the matrix of one row of the batch. Each row has its own.",
+        {MATRIX: "matrix = heads * time * time * number_bytes"},
+    ),
+    Misconception(
+        "half_of_the_matrix",
+        "You count half of the matrix, as a causal mask leaves it. There is no mask here, and a mask would only fill "
+        "the other half with zeros.",
+        {MATRIX: "matrix = rows * heads * time * time * number_bytes // 2"},
+    ),
+    Misconception(
+        "query_forgotten",
+        "You leave out one of query, key and value. The first product needs query and key for its backward pass, the "
+        "second one the value.",
+        {EAGER: "eager = 2 * tensor + matrix"},
+        variants=[{EAGER: "eager = 2 * tensor + matrix", FUSED: "fused = 3 * tensor + statistic"}],
+    ),
     hard_coded(saved_cases),
     run=_run,
     cases=saved_cases,
