@@ -94,3 +94,12 @@ def predict_sharding(parameters: int, ranks: int, stage: int, state_bytes: int, 
 # Source: the all-reduce of data parallel training, and an all-gather more
 # -     passes = (2, 2, k + 1, 3 * k)[stage]
 # +     passes = (2, 3, k + 2, 3 * k)[stage]
+
+
+# %% answer="gathered_once_per_update" code="weights_gathered_once_per_update"
+# Source: k forgotten in one of the two terms
+def predict_sharding(parameters, ranks, stage, state_bytes, k):
+    held = 2 * parameters / (ranks if stage == 3 else 1) + 2 * parameters / (ranks if stage >= 2 else 1)
+    held += state_bytes * parameters / (ranks if stage else 1)
+    passes = [2, 2, k + 1, k + 2][stage]
+    return held, passes * 2 * parameters * (ranks - 1) / ranks

@@ -92,3 +92,12 @@ def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
 # Source: "a third more FLOPs", of the whole model
 # -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
 # +     return (4 if is_checkpointed else 3) * (blocks + head)
+
+
+# %% answer="linear_attention" code="attention_linear_in_time"
+# Source: the cost of a layer per token, without its context
+def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
+    tokens = batch * time
+    block = 2 * tokens * 12 * width**2 + 4 * tokens * width
+    head = 2 * tokens * width * vocabulary
+    return 3 * (layers * block + head) + (layers * block if is_checkpointed else 0)

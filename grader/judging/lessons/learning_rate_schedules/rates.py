@@ -164,6 +164,18 @@ TABLE = ReferenceTable(
         {ROOT: "1 / math.sqrt(max(update, 1))"},
     ),
     Misconception(
+        "divided_one_third_early",
+        "You divide by 10 once too often: the first third after the warm-up is still at the peak. Count the thirds "
+        "that are complete.",
+        {STEP: "(1 + math.floor(3 * done))"},
+    ),
+    Misconception(
+        "a_tenth_taken_off",
+        "You take a tenth of the peak off after each third. The rate is divided by 10.",
+        {f"0.1 ** {STEP}": f"1 - 0.1 * {STEP}"},
+        variants=[{f"0.1 ** {STEP}": f"0.9 ** {STEP}"}],
+    ),
+    Misconception(
         "root_counted_from_the_peak",
         "You count updates from the end of the warm-up. The root is of the update's own number, so that the rate has "
         "halved after four warm-ups.",
@@ -185,6 +197,13 @@ TABLE = ReferenceTable(
         "fifth_of_the_rest",
         "You let the decay take a fifth of the updates after the warm-up. The table means a fifth of all updates.",
         {"updates // 5": "(updates - warm_up) / 5"},
+        variants=[{"updates // 5": "(updates - warm_up) // 5"}],
+    ),
+    Misconception(
+        "decay_of_another_length",
+        "Your WSD decays over another share of the updates. The table gives the last fifth of all of them.",
+        {"updates // 5": "updates // 10"},
+        variants=[{"updates // 5": "updates / 10"}, {"updates // 5": "updates // 4"}, {"updates // 5": "updates / 3"}],
     ),
     Misconception(
         "wsd_falls_at_once",

@@ -96,6 +96,7 @@ TABLE = ReferenceTable(
         "You shard one thing too many at each stage, as if counting from 0. Stage 0 is plain data parallel and shards "
         "nothing.",
         {WEIGHTS: "stage >= 2", GRADIENTS: "stage >= 1", STATES: "stage >= 0"},
+        variants=[{WEIGHTS: "stage >= 2", GRADIENTS: "stage >= 1"}],
     ),
     Misconception(
         "states_kept_whole",
@@ -194,6 +195,7 @@ TABLE = ReferenceTable(
         {PASSES: "{0: 2 * k, 1: 2 * k, 2: 2 * k, 3: 3 * k}"},
         variants=[
             {PASSES: "{0: 2 * k, 1: k + 1, 2: k + 1, 3: 3 * k}"},
+            {PASSES: "{0: k + 1, 1: k + 1, 2: k + 1, 3: 3 * k}"},
             {PASSES: "{0: 2, 1: k + 1, 2: k + 1, 3: 3 * k}"},
         ],
     ),
@@ -208,6 +210,22 @@ TABLE = ReferenceTable(
         "You reduce the gradients of stage 3 once per update. There is no room for whole ones, so each micro-batch "
         "has a reduce-scatter.",
         {PASSES: "{0: 2, 1: 2, 2: k + 1, 3: 2 * k + 1}"},
+    ),
+    Misconception(
+        "weights_gathered_once_per_update",
+        "You gather the weights of stage 3 for one micro-batch. They are freed after each layer, so every micro-batch "
+        "gathers them twice.",
+        {PASSES: "{0: 2, 1: 2, 2: k + 1, 3: k + 2}"},
+    ),
+    Misconception(
+        "gradients_left_out",
+        "You leave the gradients out of what a rank holds. In the backward pass they are there, whole or as a share.",
+        {RESULT: '"held": weights + states, "sent": passes * one_pass'},
+    ),
+    Misconception(
+        "gradients_of_each_micro_batch",
+        "You hold the gradients of all micro-batches. They are added up in one place.",
+        {RESULT: '"held": weights + k * gradients + states, "sent": passes * one_pass'},
     ),
     Misconception(
         "elements_sent",

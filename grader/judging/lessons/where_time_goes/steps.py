@@ -93,6 +93,24 @@ TABLE = ReferenceTable(
         "You count the products with weights alone. Queries with keys, and probabilities with values, are products, "
         "too, and they grow with the square of the time.",
         {ATTENTION: "0"},
+        variants=[{ATTENTION: "0", AGAIN: "blocks + tokens * head if is_checkpointed else 0"}],
+    ),
+    Misconception(
+        "attention_linear_in_time",
+        "You count attention once for each position. Each position has a score for every other one, so the time is "
+        "squared.",
+        {ATTENTION: "4 * width"},
+    ),
+    Misconception(
+        "one_block_counted",
+        "You count one block. The model has `layers` of them.",
+        {"tokens * layers * (2": "tokens * (2"},
+    ),
+    Misconception(
+        "gigaflops_returned",
+        "You divide by a power of ten. The check asks for FLOPs, not for GFLOPs or TFLOPs.",
+        {STEP: f"({STEP}) / 1e9"},
+        variants=[{STEP: f"({STEP}) / 1e12"}],
     ),
     Misconception(
         "half_of_attention",
