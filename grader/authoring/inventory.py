@@ -20,7 +20,9 @@ OPENING = """\
 """
 QUESTION = """\
 # %% [markdown]
-# ## {number}. {text}
+# ## Question {number}
+#
+# {text}
 #
 {choices}
 
