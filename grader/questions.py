@@ -11,6 +11,7 @@ from typing import Any
 FILE = Path(__file__).parent / "judging" / "inventory.toml"
 LETTERS = "ABCD"
 FORMS = ("before", "after")
+STEMS = {"before": "90_inventory_before", "after": "91_inventory_after"}  # names of the assignments
 
 
 class QuestionError(ValueError):

@@ -7,9 +7,8 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.questions import FORMS, Question, read_questions
+from grader.questions import FORMS, STEMS, Question, read_questions
 
-STEMS = {"before": "90_inventory_before", "after": "91_inventory_after"}
 MINUTES = 10
 OPENING = """\
 # %% [markdown]

@@ -14,12 +14,12 @@ import pytest
 
 import grader
 from grader.__main__ import main
-from grader.authoring.inventory import STEMS, write_qti
+from grader.authoring.inventory import write_qti
 from grader.classroom.commands.grading import grade_class
 from grader.judging import inventory as judges
 from grader.observation import Observation
 from grader.observing.contract import CheckFailed
-from grader.questions import FORMS, LETTERS, Question, QuestionError, read_questions
+from grader.questions import FORMS, LETTERS, STEMS, Question, QuestionError, read_questions
 from grader.verdict import PASSED
 
 ROOT = Path(__file__).parents[2]

@@ -24,8 +24,9 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser], ex
 
 def run_inventory(args: argparse.Namespace) -> int:
     """Add both forms to a classroom."""
-    from grader.authoring.inventory import STEMS, write_inventory, write_qti
+    from grader.authoring.inventory import write_inventory, write_qti
     from grader.authoring.lesson import build_assignment
+    from grader.questions import STEMS
 
     from .folder import make_classroom
 

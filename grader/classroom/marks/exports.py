@@ -13,6 +13,7 @@ from grader.classroom.base.storage import write_table, write_text
 from grader.classroom.base.tables import as_text
 from grader.classroom.handed_in.roster import CANVAS, Student, read_roster
 from grader.classroom.scoring.comments import three_lines
+from grader.questions import STEMS
 
 from .by_hand import open_points
 from .report import class_rows, said_of
@@ -42,14 +43,14 @@ def export_marks(classroom: Path) -> tuple[int, list[str]]:
 
 
 def write_canvas(path: Path, rows: Sequence[Row], roster: Mapping[str, Student]) -> list[str]:
-    """Write the table that Canvas' gradebook imports: one column per lesson, named like it.
+    """Write the table that Canvas' gradebook imports: one column per lesson, named like it; none for the inventory.
 
     A mark that waits for a person is left blank, which Canvas takes for "no change".
 
     Returns:
         A line for each blank.
     """
-    lessons = sorted({row.lesson for row in rows})
+    lessons = sorted({row.lesson for row in rows} - set(STEMS.values()))
     marks = {(row.student, row.lesson): row for row in rows}
     most = {lesson: max(row.maximum("core") for row in rows if row.lesson == lesson) for lesson in lessons}
     table = [["    Points Possible", "", "", "", "", *(f"{most[lesson]:g}" for lesson in lessons)]]

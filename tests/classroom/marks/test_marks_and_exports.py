@@ -20,8 +20,9 @@ from grader.classroom.commands.folder import bring_up_to_date
 from grader.classroom.commands.screen_lines import summary_lines
 from grader.classroom.handed_in.roster import read_roster, students_in
 from grader.classroom.marks.counted import counted_parts
-from grader.classroom.marks.exports import export_marks, gradescope_results
+from grader.classroom.marks.exports import export_marks, gradescope_results, write_canvas
 from grader.classroom.marks.report import write_report
+from grader.questions import STEMS
 
 CANVAS_EXPORT = """\
 Student,ID,SIS User ID,SIS Login ID,Section,Homework (17),Current Score
@@ -267,3 +268,11 @@ def test_rows_of_a_later_version_are_read(room: Path) -> None:
     path.write_text(json.dumps(report))
     row = read_rows(room)[0]
     assert (row.student, row.sandbox, row.peak_bytes) == ("ada", "namespaces", 5)
+
+
+def test_the_concept_inventory_is_no_column_of_the_table_for_canvas(tmp_path: Path) -> None:
+    rows = make_rows(2)
+    rows += [replace(row, lesson=stem) for row in rows for stem in STEMS.values()]
+    write_canvas(tmp_path / "canvas.csv", rows, {})
+    header = (tmp_path / "canvas.csv").read_text(encoding="utf-8-sig").splitlines()[0]
+    assert header.endswith(f",Section,{LESSON}")

@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from grader.classroom.base.row import GRADED, PASS, Row
 from grader.command_line import count
+from grader.questions import STEMS
 
 from .blocks import NAME, NUMBER, Block, Heading, Intervals, Paragraph, Table
 from .statistics import paired_difference
 
-BEFORE, AFTER = "90_inventory_before", "91_inventory_after"
 Answers = Mapping[str, Mapping[str, bool]]  # of each student, which ideas were answered rightly
 
 
 def gains(rows: Sequence[Row]) -> list[Block]:
     """Return right answers before and after, for each idea, of those who answered both; [] without both tests."""
-    before, after = _answers(rows, BEFORE), _answers(rows, AFTER)
+    before, after = _answers(rows, STEMS["before"]), _answers(rows, STEMS["after"])
     both = sorted(before.keys() & after.keys())
     if not before or not after:
         return []
