@@ -45,7 +45,7 @@ def grader_digest() -> str:
     for path in sorted(package.rglob("*")):
         name = path.relative_to(package).as_posix()
         shows_only = name in SHOWS_ONLY or any(name.startswith(f"{folder}/") for folder in SHOWS_ONLY)
-        if path.suffix in (".py", ".json") and not shows_only:
+        if path.suffix in (".py", ".json", ".toml") and not shows_only:
             digest.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 

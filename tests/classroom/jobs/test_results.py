@@ -75,7 +75,10 @@ def test_grader_digest_follows_what_judges_and_not_what_shows(tmp_path: Path, mo
     monkeypatch.setattr("grader.__file__", str(tmp_path / "grader" / "__init__.py"))
     first = digest_of(scoring="1", pages="1")
     assert digest_of(pages="2") == first
-    assert digest_of(scoring="2") != first
+    second = digest_of(scoring="2")
+    assert second != first
+    (tmp_path / "grader" / "questions.toml").write_text("[[idea]]")  # what a judge reads of a question counts, too
+    assert digest_of() != second
 
 
 def test_kept_run_is_read_back_also_by_the_next_grading(tmp_path: Path) -> None:

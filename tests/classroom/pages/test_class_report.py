@@ -246,9 +246,21 @@ def test_the_change_of_an_idea_is_that_of_students_who_answered_both_tests() -> 
     rows += [inventory_row(f"s{n}", "after", n != 7) for n in range(2, 9)] + [inventory_row("s0", "after", True)]
     page = page_of(rows)
     section = page.partition("Before and after the course</h2>")[2]
-    assert "7 students answered both tests" in section
+    assert "7 students took both tests" in section
     row = re.sub(r"<[^>]+>", " ", section.partition("<tbody>")[2].partition("</tbody>")[0]).split()
-    assert " ".join(row).startswith("peak 14 % 86 % +71 ")
+    assert " ".join(row).startswith("peak 7 14 % 86 % +71 ")
+
+
+def test_a_question_without_an_answer_is_neither_right_nor_wrong() -> None:
+    stub = dataclasses.replace(plain_score("check_peak_before", "answer_peak", False), code="unsolved")
+    rows = [inventory_row(f"s{n}", "before", False) for n in range(3)] + [
+        inventory_row(f"s{n}", "after", True) for n in range(4)
+    ]
+    rows.append(Row("s3", "90_inventory_before", GRADED, "", [stub]))
+    section = page_of(rows).partition("Before and after the course</h2>")[2]
+    assert "4 students took both tests" in section
+    row = re.sub(r"<[^>]+>", " ", section.partition("<tbody>")[2].partition("</tbody>")[0]).split()
+    assert " ".join(row).startswith("peak 3 0 % 100 % +100 ")
 
 
 def test_a_class_that_took_one_test_has_no_change() -> None:
