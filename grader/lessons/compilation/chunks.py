@@ -78,11 +78,8 @@ def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     if not loss.requires_grad:
         look_at = "You return a loss without a graph, from which backward() cannot start. Return what `apply` returns."
         fail("no_graph_returned", "a loss that backward() can start from", "a loss that needs no gradient", look_at)
-    try:
+    with name_refused_gradients():
         torch.autograd.backward(loss * case.factor)
-    except RuntimeError as error:
-        _explain_gradients(error)
-        raise
     gradients = {"hidden": hidden.grad, "weight": weight.grad}
     value: dict[str, Any] = {"loss": float(loss.detach())}
     for name, like in (("hidden", hidden), ("weight", weight)):
@@ -92,8 +89,17 @@ def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     return value
 
 
-def _explain_gradients(error: RuntimeError) -> None:
+@contextlib.contextmanager
+def name_refused_gradients() -> Iterator[None]:
     """Fail the check by name where autograd refuses what `backward` returned."""
+    try:
+        yield
+    except RuntimeError as error:
+        _explain_gradients(error)
+        raise
+
+
+def _explain_gradients(error: RuntimeError) -> None:
     text, expected = str(error), "gradients in the shapes of hidden and weight, and None twice"
     if "incorrect number of gradients" in text:
         look_at = (
