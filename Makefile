@@ -70,4 +70,4 @@ colab-test: $(READY)
 	@$(BIN)/python -m pytest tests/colab -m colab
 
 pretend-cuda: $(READY)
-	@ALL='$(ALL)' LESSONS='$(LESSONS)' $(BIN)/python tests/pretend_cuda/run.py
+	@ALL='$(ALL)' DAILY='$(DAILY)' LESSONS='$(LESSONS)' $(BIN)/python tests/pretend_cuda/run.py

@@ -117,7 +117,8 @@ def _validate_exercises(banked: Sequence[BankedLesson], names: Sequence[str], pr
         chosen = [bank for bank in banks if bank.exercise in names]
         if chosen:
             print(lesson.stem, flush=True)
-            tried = try_answers(lesson, entries_of(chosen), processes=processes)
+            with warm_pool([lesson], processes) as pool:
+                tried = try_answers(lesson, entries_of(chosen), pool)
             problems = (*bank_problems(lesson, chosen), *tried.problems)
             reports.append(LessonReport(lesson.stem, tried.results, problems))
     return reports
@@ -141,35 +142,38 @@ def validate_lesson(lesson: Lesson, banks: Sequence[Bank], *, processes: int = 2
     """
     print(lesson.stem, flush=True)
     problems = [*_notebook_problems(lesson), *bank_problems(lesson, banks)]
-    tried = try_answers(lesson, entries_of(banks), processes=processes, is_whole=True)
+    with warm_pool([lesson], processes) as pool:
+        tried = try_answers(lesson, entries_of(banks), pool, is_whole=True)
     return LessonReport(lesson.stem, tried.results, (*problems, *tried.problems))
 
 
-def try_answers(
-    lesson: Lesson, entries: Sequence[Entry], *, processes: int = 2, is_whole: bool = False
-) -> LessonReport:
+def warm_pool(lessons: Sequence[Lesson], processes: int) -> ForkPool:
+    """Return processes that have imported what the lessons import; a context manager."""
+    return ForkPool(processes, [cell.source for lesson in lessons for cell in lesson.cells if cell.kind == "code"])
+
+
+def try_answers(lesson: Lesson, entries: Sequence[Entry], pool: ForkPool, *, is_whole: bool = False) -> LessonReport:
     """Run solution, stub and bank entries of each exercise in forks of a warm process.
 
     Args:
         lesson: The lesson.
         entries: The answers to try; exercises without any are left out, unless the whole lesson runs.
-        processes: How many answers run at a time.
+        pool: Where they run; see `warm_pool`.
         is_whole: Whether every exercise runs, and the whole lesson too, once with each exercise alone unsolved.
 
     Returns:
         Results and problems; a table is printed on the way.
     """
     results: list[Result] = []
-    with ForkPool(processes, [cell.source for cell in lesson.cells if cell.kind == "code"]) as pool:
-        answered = {entry.exercise for entry in entries}
-        for exercise in lesson.exercises:
-            if exercise not in answered and not is_whole:
-                continue
-            answers = answers_to(lesson, exercise, entries)
-            answers += [lesson_with_one_unsolved(lesson, exercise)] if is_whole else []
-            runs = pool.run_all([answer.job for answer in answers])
-            tried = (result_of(lesson, answer, run) for answer, run in zip(answers, runs, strict=True))
-            results += print_exercise(lesson, exercise, tried)
+    answered = {entry.exercise for entry in entries}
+    for exercise in lesson.exercises:
+        if exercise not in answered and not is_whole:
+            continue
+        answers = answers_to(lesson, exercise, entries)
+        answers += [lesson_with_one_unsolved(lesson, exercise)] if is_whole else []
+        runs = pool.run_all([answer.job for answer in answers])
+        tried = (result_of(lesson, answer, run) for answer, run in zip(answers, runs, strict=True))
+        results += print_exercise(lesson, exercise, tried)
     problems = [problem for result in results for problem in result.problems]
     return LessonReport(lesson.stem, tuple(results), (*problems, *shared_text_problems(results)))
 

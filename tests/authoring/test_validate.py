@@ -9,7 +9,7 @@ import toy
 from grader.__main__ import main
 from grader.authoring.banks import Entry, read_banks
 from grader.authoring.lesson import read_lesson
-from grader.authoring.validate import LessonReport, entries_of, try_answers
+from grader.authoring.validate import LessonReport, entries_of, try_answers, warm_pool
 from grader.authoring.validated import Validated, content_hash, entries_to_try, write_record
 
 SHORT_LIMIT_SECONDS = 2
@@ -32,7 +32,8 @@ def tried(root: Path, exercise: str, *names: str, is_whole: bool = False) -> Les
     lesson = read_lesson(root / "solutions" / f"{toy.STEM}.py")
     entries = [entry for entry in read_entries(root) if entry.exercise == exercise and entry.name in names]
     assert len(entries) == len(names)
-    return try_answers(lesson, entries, processes=1, is_whole=is_whole)
+    with warm_pool([lesson], processes=1) as pool:
+        return try_answers(lesson, entries, pool, is_whole=is_whole)
 
 
 def faults(report: LessonReport) -> str:

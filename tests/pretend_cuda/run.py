@@ -1,7 +1,8 @@
 """Run the lessons' checks on a pretended CUDA device: `make pretend-cuda`, or with `ALL=1` each check in each setting.
 
 Every check runs with its solution on a T4. The other settings are spread over the lessons, one for each, and there each
-exercise also runs untouched and with one wrong answer of its bank.
+exercise also runs untouched and with one wrong answer of its bank. With `DAILY=1`, as in CI, a third of the lessons,
+another one each day, runs in its other setting.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "noise 1e-6": {"PRETEND_NOISE": "1e-6"},
     "tf32 on": {"PRETEND_CAPABILITY": "8.0", "PRETEND_TF32": "1"},
 }
+DAYS = 3  # in which DAILY=1 runs each lesson in its other setting
 SECONDS_PER_LESSON = 600  # a loaded machine is slow, and a stuck one must end
 
 
@@ -75,12 +78,16 @@ def run_lesson(lesson: Path, setting: str, library: Path) -> list[dict[str, Any]
     return [line | {"lesson": lesson.stem, "setting": setting} for line in lines]
 
 
-def plan(lessons: list[Path], is_full: bool) -> list[tuple[Path, str]]:
+def plan(lessons: list[Path], is_full: bool, day: int | None) -> list[tuple[Path, str]]:
     """Return which lesson runs in which setting: all on the T4, and the other settings in turns."""
     others = [setting for setting in SETTINGS if setting != T4]
     if is_full:
         return [(lesson, setting) for setting in SETTINGS for lesson in lessons]
-    turns = [(lesson, others[number % len(others)]) for number, lesson in enumerate(lessons)]
+    turns = [
+        (lesson, others[number % len(others)])
+        for number, lesson in enumerate(lessons)
+        if day is None or number % DAYS == day % DAYS
+    ]
     return [(lesson, T4) for lesson in lessons] + turns
 
 
@@ -100,7 +107,8 @@ def main() -> int:
     library = build()
     wanted = tuple(os.environ.get("LESSONS", "").split()) or ("",)
     lessons = [path for path in sorted((ROOT / "solutions").glob("[0-9]*.py")) if path.name.startswith(wanted)]
-    jobs = plan(lessons, os.environ.get("ALL", "") not in ("", "0"))
+    is_full, is_daily = (os.environ.get(name, "") not in ("", "0") for name in ("ALL", "DAILY"))
+    jobs = plan(lessons, is_full, date.today().toordinal() if is_daily else None)
     with ThreadPoolExecutor(2) as pool:
         lines = [line for found in pool.map(lambda job: run_lesson(*job, library), jobs) for line in found]
     is_green = report(lines)
