@@ -132,6 +132,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
     "grader.lessons.checkpoint_and_resume.checks": (
         "check_killed_saves",
         "check_parts_needed",
+        "check_resharded",
         "check_resumed_accelerate",
         "check_resumed_run",
         "check_resumed_trainer",
@@ -462,6 +463,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.distillation.runs": ("check_distillation_trainer", "check_distilled_student"),
     "grader.judging.lessons.checkpoint_and_resume.forms": ("check_resumed_accelerate", "check_resumed_trainer"),
     "grader.judging.lessons.checkpoint_and_resume.parts": ("check_parts_needed",),
+    "grader.judging.lessons.checkpoint_and_resume.shares": ("check_resharded",),
     "grader.judging.lessons.checkpoint_and_resume.saving": ("check_killed_saves", "check_saved_order"),
     "grader.judging.lessons.checkpoint_and_resume.training": ("check_resumed_run", "check_saved_state"),
     "grader.judging.lessons.capstone.job": ("check_lean_costs", "check_lean_result", "check_library_run"),

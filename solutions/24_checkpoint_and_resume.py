@@ -639,10 +639,10 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
         print(f"a failure in {hours:3.0f} h, a save of {save_seconds:2d} s: save every {minutes:3.0f} min")
 
 # %% [markdown]
-# Large runs make the save itself cheap. `torch.distributed.checkpoint` lets every rank write its own shard in parallel,
-# and loads the result with another number of ranks; its `async_save` copies the state to CPU memory and writes it
-# while training goes on. `StatefulDataLoader` of torchdata has a `state_dict` that holds the place, even with workers.
-# `torchrun --max-restarts` starts all ranks again when one fails; resuming is still the script's work.
+# Large runs make the save itself cheap. With `torch.distributed.checkpoint`, every rank writes its own shard in
+# parallel (Further loads the result with another number of ranks); its `async_save` copies the state to CPU memory and
+# writes it while training goes on. `StatefulDataLoader` of torchdata has a `state_dict` that holds the place, even with
+# workers. `torchrun --max-restarts` starts all ranks again when one fails; resuming is still the script's work.
 
 # %% [markdown]
 # Checkpoints also serve a run that did *not* fail. When the loss of PaLM spiked, its authors went back about 100 steps
@@ -665,6 +665,136 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
 #   another number of ranks adds in another one. All parts still belong in the checkpoint.
 # - **Combine with** sharding (lesson 18), whose ranks each save a part, and a loss scale (lesson 04), whose state is
 #   easily forgotten.
+
+# %% [markdown] tags=["further"]
+# ## Further: from four ranks to two
+#
+# A run saved its state on four ranks, and you get only two of them back. Each rank has to take over what two others
+# wrote: the checkpoint must be **resharded**. One way is to read everything on every rank. But a state is sharded
+# because it is too large for one of them.
+#
+# Take one flat vector that is sharded as in lesson 18: all shares have the same length, and zeros fill the last ones.
+
+# %% [markdown]
+# **Exercise.** Load one rank's share.
+#
+# *Contract.*
+# - A vector has `elements` numbers. `old_ranks` ranks saved it in shares of `elements / old_ranks` numbers, rounded up:
+#   10 elements make 4 shares of 3, and the last share ends in two zeros.
+# - `read(old_rank, start, stop)` returns the numbers from `start` up to, but not including, `stop` of that rank's
+#   share, as a 1-D float32 tensor.
+# - Return the share of `rank` among `ranks`, by the same rule for the new number of ranks, as a 1-D tensor.
+# - Read each number of that share once, and nothing else: neither other ranks' numbers nor the zeros at the end.
+
+# %% tags=["given"]
+from grader import check_resharded
+
+
+# %% exercise="reshard"
+def reshard(read, elements: int, old_ranks: int, ranks: int, rank: int) -> torch.Tensor:
+    """Load one rank's share of a vector that another number of ranks saved.
+
+    Args:
+        read: Returns a part of a saved share, called as `read(old_rank, start, stop)`.
+        elements: Numbers in the vector.
+        old_ranks: Ranks that saved it.
+        ranks: Ranks that load it.
+        rank: The rank whose share is returned.
+
+    Returns:
+        The share, with zeros where it lies beyond the end of the vector.
+    """
+    ### BEGIN SOLUTION
+    old_length = -(-elements // old_ranks)
+    length = -(-elements // ranks)
+    share = torch.zeros(length)
+    place, end = rank * length, min((rank + 1) * length, elements)
+    while place < end:
+        old_rank, start = divmod(place, old_length)
+        stop = min(old_length, start + end - place)
+        share[place - rank * length :][: stop - start] = read(old_rank, start, stop)
+        place += stop - start
+    return share
+    ### END SOLUTION
+
+
+# %%
+def show_shares():
+    saved = torch.tensor([*range(10, 20), 0, 0]).float().split(3)
+    print("saved by 4 ranks:", [share.int().tolist() for share in saved])
+    for ranks in (2, 3):
+        loaded = [reshard(lambda r, a, b: saved[r][a:b], 10, 4, ranks, rank) for rank in range(ranks)]
+        print(f"loaded by {ranks} ranks:", [share.int().tolist() for share in loaded])
+
+
+look(show_shares)
+
+# %% check="check_resharded" points=2
+check_resharded(reshard)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: at which places of the whole vector does your share begin and end?<br>
+# Then: which saved share holds a place, and where in it? Divide by the length of a saved share. Go on until your share
+# is full, or the vector ends.
+# </details>
+
+# %% [markdown]
+# `torch.distributed.checkpoint` (DCP) does the same for each tensor of a model that `fully_shard` split. Each rank
+# writes one file. The file `.metadata` lists which part of which tensor is where; from it, a loading rank computes what
+# it has to read. `get_state_dict` names the optimizer's state by the weights, not by their number, so that it fits
+# another layout too. The next cell trains on four ranks, and loads on two.
+
+# %% tags=["given"]
+import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
+from torch.distributed.fsdp import fully_shard
+
+from grader import run_ranks
+
+
+def train_group(model, optimizer, draw):
+    inputs = torch.randn(8, 10, generator=draw)
+    optimizer.zero_grad()
+    F.mse_loss(model(inputs), inputs[:, :1]).backward()
+    optimizer.step()
+
+
+# %%
+def train_sharded(rank, folder, updates, is_resumed):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(10, 30), nn.ReLU(), nn.Linear(30, 1))
+    fully_shard(model)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    if is_resumed:
+        weights, moments = get_state_dict(model, optimizer)
+        dcp.load({"model": weights, "optimizer": moments}, checkpoint_id=folder)
+        set_state_dict(model, optimizer, model_state_dict=weights, optim_state_dict=moments)
+    draw = torch.Generator().manual_seed(1 + is_resumed)
+    for _ in range(updates):
+        train_group(model, optimizer, draw)
+    if not is_resumed:
+        weights, moments = get_state_dict(model, optimizer)
+        dcp.save({"model": weights, "optimizer": moments}, checkpoint_id=folder)
+    held = sum(weight.to_local().numel() for weight in model.parameters())
+    return held, torch.cat([weight.full_tensor().detach().flatten() for weight in model.parameters()])
+
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    saved = run_ranks(train_sharded, 4, folder=folder, updates=5, is_resumed=False).returned
+    print(f"4 ranks hold {[held for held, _ in saved]} weights and write {sorted(os.listdir(folder))}")
+    for updates in (0, 5):
+        four, two = (
+            run_ranks(train_sharded, ranks, folder=folder, updates=updates, is_resumed=True).returned
+            for ranks in (4, 2)
+        )
+        difference = (four[0][1] - two[0][1]).abs().max()
+        print(f"{updates} updates later, 2 ranks hold {[held for held, _ in two]}, off by at most {difference:.1e}")
+
+# %% [markdown]
+# Every rank trains on the same batch here. With data of their own, the ranks would also have to divide the epoch's
+# order anew: the *place* in the data is counted in rows, not in batches per rank.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.

@@ -8,6 +8,7 @@ from typing import Any
 from grader.lessons.checkpoint_and_resume.forms import forms_case, observe_form, run_accelerate, run_trainer
 from grader.lessons.checkpoint_and_resume.parts import PARTS, run_cases, run_parts
 from grader.lessons.checkpoint_and_resume.saving import observe_kills, observe_order, save_cases
+from grader.lessons.checkpoint_and_resume.shares import run_reshard, shares_cases
 from grader.lessons.checkpoint_and_resume.training import observe_runs, observe_states, state_case, training_cases
 from grader.observation import Observation
 from grader.observing.contract import fail
@@ -78,3 +79,9 @@ def require_parts(value: Any) -> Any:
             look_at = "You name the weights, which are always saved. Name the parts besides them."
         fail("unknown_part", names, ", ".join(others), look_at)
     return value
+
+
+@make_check("reshard", ("read", "elements", "old_ranks", "ranks", "rank"))
+def check_resharded(reshard: Callable[..., Any], seed: int) -> Observation:
+    """Ask for the share of each rank in five checkpoints."""
+    return Observation({"answers": [run_reshard(reshard, case) for case in shares_cases(seed)]})
