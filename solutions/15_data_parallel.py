@@ -928,6 +928,54 @@ check_data_parallel_agreement(ranks_agree)
 # Then: all ranks are equal if the smallest and the largest are. all_reduce takes op=dist.ReduceOp.MIN.
 # </details>
 
+# %% [markdown] tags=["further"]
+# ## Further: the same run in Lightning
+#
+# Many groups train with [Lightning][lightning]. It needs `pip install lightning`; without it, the next cells only say
+# so. A `LightningModule` holds the loss and the optimizer, and its `Trainer` the loop: `strategy="ddp"` wraps the
+# module, and `accumulate_grad_batches=k` divides the loss by `k` and all-reduces once for each update.
+#
+# [lightning]: https://lightning.ai/docs/pytorch/stable/
+
+
+# %% tags=["given"]
+def train_ranks_with_lightning(model, dataset, batch, k, learning_rate):
+    import lightning
+
+    class Classifier(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def training_step(self, rows, index):
+            return self.model(**rows).loss
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), lr=learning_rate)
+
+    ranks, rank = dist.get_world_size(), dist.get_rank()
+    own = DataLoader(rows_of_one_process(dataset, batch // (ranks * k))[rank::ranks], batch_size=None)
+    setting = {"accelerator": "cpu", "devices": ranks, "strategy": "ddp", "accumulate_grad_batches": k, "max_epochs": 1}
+    off = ("use_distributed_sampler", "logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
+    lightning.Trainer(**setting, **dict.fromkeys(off, False)).fit(Classifier(), own)
+
+
+# %%
+import importlib.util
+
+if importlib.util.find_spec("lightning"):
+    raw, other = (
+        run_ranks(run_form, 2, train=train, k=2).returned[0][0] for train in (train_raw, train_ranks_with_lightning)
+    )
+    distance = float(torch.linalg.vector_norm(other - raw) / torch.linalg.vector_norm(raw))
+    print(f"the weights after Lightning's run are {distance:.1e} from those of the raw loop")
+else:
+    print("not run: lightning is not installed")
+
+# %% [markdown]
+# Lightning gives a `DataLoader` a `DistributedSampler` of its own. Here each rank's loader already holds that rank's
+# rows alone, so `use_distributed_sampler` is off; otherwise each rank would train on half of its rows.
+
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #

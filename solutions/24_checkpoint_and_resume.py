@@ -793,8 +793,8 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"{updates} updates later, 2 ranks hold {[held for held, _ in two]}, off by at most {difference:.1e}")
 
 # %% [markdown]
-# Every rank trains on the same batch here. With data of their own, the ranks would also have to divide the epoch's
-# order anew: the *place* in the data is counted in rows, not in batches per rank.
+# Every rank trains on the same batch here. With data of their own, the ranks would also have to divide the rest of the
+# epoch again: the *place* in the data is counted in rows, not in batches per rank.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.

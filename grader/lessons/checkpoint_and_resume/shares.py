@@ -15,7 +15,7 @@ from grader.observing.contract import fail
 
 @dataclass(frozen=True)
 class SharesCase:
-    """A vector that lies on a disk in shares.
+    """A vector that was saved in shares.
 
     Attributes:
         elements: Numbers in the vector.
@@ -34,7 +34,7 @@ class SharesCase:
         length = -(-self.elements // self.old_ranks)
         saved = torch.zeros(length * self.old_ranks)
         saved[: self.elements] = torch.tensor(random.Random(self.seed).sample(range(1, 1000), self.elements))
-        return list(saved.split(length))
+        return [saved[start : start + length] for start in range(0, len(saved), length)]
 
 
 def shares_cases(seed: int) -> tuple[SharesCase, ...]:
