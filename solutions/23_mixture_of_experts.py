@@ -551,6 +551,66 @@ look(show_price)
 # - **Combine with** expert and data parallel (lessons 15 and 18), a small optimizer state (lessons 07 and 08), and
 #   4-bit weights for inference (lesson 21).
 
+# %% [markdown] tags=["further"]
+# ## Further: one expert on each rank
+#
+# Four ranks hold one expert each, and every rank has 64 tokens of 16 features. How many tokens an expert receives
+# depends on the router, so the ranks first tell each other the numbers, and then exchange the tokens themselves.
+#
+# Predict before you run it: how many all-to-alls does an update make, and how many bytes does a rank put into them?
+
+
+# %% tags=["given"]
+import torch.distributed as dist
+
+from grader import run_ranks
+
+
+def make_ranked_experts(count):
+    torch.manual_seed(1)
+    return nn.Linear(16, count), [nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 16)) for _ in range(count)]
+
+
+def send_to_experts(rank, world_size, tokens):
+    from torch.distributed.nn.functional import all_to_all_single
+
+    router, experts = make_ranked_experts(world_size)
+    own = tokens[rank].requires_grad_()
+    gates, choices = router(own).softmax(dim=1).max(dim=1)
+    order = choices.argsort(stable=True)  # tokens of one expert next to each other
+    sent = choices.bincount(minlength=world_size)
+    received = torch.empty_like(sent)
+    dist.all_to_all_single(received, sent)
+    arrived = own.new_empty(int(received.sum()), 16)
+    arrived = all_to_all_single(arrived, own[order], received.tolist(), sent.tolist())
+    returned = all_to_all_single(torch.empty_like(own), experts[rank](arrived), sent.tolist(), received.tolist())
+    outputs = torch.zeros_like(own).index_copy(0, order, returned) * gates[:, None]
+    outputs.square().sum().backward()
+    return len(arrived), outputs, own.grad
+
+
+# %%
+torch.manual_seed(0)
+tokens = torch.randn(4, 64, 16)
+run = run_ranks(send_to_experts, 4, tokens=tokens)
+for rank, (arrived, _, _) in enumerate(run.returned):
+    print(f"rank {rank}: {arrived} tokens arrived, put in {[size for _, _, size in run.traffic[rank].events]} bytes")
+
+router, experts = make_ranked_experts(4)
+alone = tokens.flatten(0, 1).requires_grad_()
+gates, choices = router(alone).softmax(dim=1).max(dim=1)
+outputs = torch.stack([expert(alone) for expert in experts])[choices, torch.arange(256)] * gates[:, None]
+outputs.square().sum().backward()
+for name, whole, place in (("outputs", outputs, 1), ("gradients", alone.grad, 2)):
+    parts = torch.cat([returned[place] for returned in run.returned])
+    print(f"{name}: off by at most {(parts - whole).abs().max():.1e} from one process")
+
+# %% [markdown]
+# There are five all-to-alls: the numbers, the tokens, the results, and both ways again for the gradients. A rank puts
+# its own 64 tokens into two of them, 64 x 16 x 4 bytes, whatever the router does. In the two others it returns what
+# arrived, so the rank with the most popular expert sends the most, and also computes the longest: the others wait for
+# it. A capacity limits that, at the price of dropped tokens.
+
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #
