@@ -15,7 +15,7 @@ test validate demo site browser-test colab-test: export TOKENIZERS_PARALLELISM =
 help:
 	@echo "make setup     .venv with the pinned set (every other target calls it)"
 	@echo "make lab       copy new lessons to work/ and open JupyterLab there"
-	@echo "make test      the tests"
+	@echo "make test      the tests; of some slow kinds those of the day (ALL=1: of every day)"
 	@echo "make check     format, lint, types, import direction, course/ in step with solutions/, links, English"
 	@echo "make release   rebuild course/ from solutions/"
 	@echo "make validate  every lesson solved, unsolved, and against its banks  (LESSONS='02 03' for some)"
@@ -38,7 +38,7 @@ lab: $(READY)
 	@$(BIN)/python -m grader lab
 
 test: $(READY)
-	@$(BIN)/python -m pytest -n 2 --dist worksteal
+	@ALL='$(ALL)' $(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(READY)
 	@$(BIN)/ruff format --check .

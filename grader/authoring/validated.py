@@ -19,7 +19,7 @@ from .reached import reached_files
 from .release import SOURCES, write_whole
 
 RECORD = Path("tests/validated.json")
-DAYS = 14  # in which test runs try one answer per code of a validated lesson
+DAYS, TURNS = 3, 5  # a validated lesson is tried every third day, and in five of its turns one answer per code
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,9 @@ def write_record(root: Path, found: dict[str, Validated]) -> None:
 def entries_to_try(root: Path, lesson: Lesson, day: int) -> list[Entry]:
     """Return the answers that a test run tries: the full banks, or a few of a lesson that is validated as it is now.
 
-    A change of the libraries alone can change a validated lesson's verdicts. So two weeks of test runs try one wrong
-    answer per code, in the order of their names: each run has answers to few exercises, and leaves out the others.
+    A change of the libraries alone can change a validated lesson's verdicts. So each day has the turn of a third of
+    the lessons, and 15 days of test runs try one wrong answer per code, in the order of their names: each run has
+    answers to few exercises, and leaves out the others.
 
     Args:
         root: The repository.
@@ -110,6 +111,9 @@ def entries_to_try(root: Path, lesson: Lesson, day: int) -> list[Entry]:
     if validated is None or validated.content != content_hash(root, lesson.stem):
         return entries
     chosen = sorted((exercise, name) for exercise, codes in validated.one_per_code.items() for name in codes.values())
-    place = day % DAYS
-    today = chosen[place * len(chosen) // DAYS : (place + 1) * len(chosen) // DAYS]
+    turn, wait = divmod(day + int(lesson.stem[:2]), DAYS)
+    if wait:
+        return []
+    place = turn % TURNS
+    today = chosen[place * len(chosen) // TURNS : (place + 1) * len(chosen) // TURNS]
     return [entry for entry in entries if entry.kind == WRONG and (entry.exercise, entry.name) in today]

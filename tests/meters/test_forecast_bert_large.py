@@ -24,6 +24,7 @@ LONG_ROWS = ("fp16_accumulation_checkpointing", "adafactor_and_the_rest", "adam_
 ROWS = [pytest.param(row, marks=[pytest.mark.slow] if row in LONG_ROWS else []) for row in ANCHORS_MIB]
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("operators", ["cpu", "cuda"])
 def test_forecast_of_bert_large_meets_its_anchor(row, operators):

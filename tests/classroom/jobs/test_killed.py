@@ -102,6 +102,7 @@ MOMENTS = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_killed_grading_is_completed_by_the_next_one(
     room: Path, marks: bytes, moment: str, tmp_path: Path, scratch: Path

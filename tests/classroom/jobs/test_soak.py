@@ -16,6 +16,7 @@ pytestmark = [
 ]
 
 
+@pytest.mark.turns(3)
 def test_a_class_survives_a_kill_and_leaves_nothing_behind() -> None:
     command = [sys.executable, str(ROOT / "benchmarks" / "class_soak.py"), "--submissions", "20", "--jobs", "2"]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

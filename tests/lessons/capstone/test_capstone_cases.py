@@ -25,6 +25,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("fields", RUNS, ids=lambda fields: "-".join(str(value) for value in fields.values()))
 def test_a_composed_peak_is_that_of_a_full_forecast(fields):
     names = ("optimizer", "autocast_dtype", "attention")
