@@ -60,7 +60,7 @@ demo: $(READY)
 	@$(BIN)/python -m grader demo $(DEMO)
 
 site: $(READY)
-	@$(BIN)/python docs/site/build.py
+	@DAILY='$(DAILY)' $(BIN)/python docs/site/build.py
 	@$(BIN)/python docs/site/links.py build/site/html
 
 browser-test: $(READY)

@@ -1,7 +1,8 @@
 """Builds the site: `python docs/site/build.py`; the pages are in build/site/html.
 
 Lessons are the solved notebooks, run here, with each answer folded. A lesson that has not changed since the last build
-is not run again.
+is not run again. With `DAILY=1`, as in CI, neither is one that is validated and has no turn today: its page then has no
+outputs.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 
 import nbformat
@@ -28,7 +30,7 @@ from grader.authoring.notebook import clear_solutions
 from grader.authoring.plan import DAY_MINUTES, read_planned, select_day, spread, write_markdown
 from grader.authoring.release import select_sources
 from grader.authoring.source import BEGIN, END
-from grader.authoring.validated import content_hash
+from grader.authoring.validated import content_hash, has_turn, is_validated
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
@@ -75,11 +77,14 @@ def main() -> int:
 
 
 def executed_lesson(source: Path) -> NotebookNode:
-    """Return the solved notebook with its outputs, from an earlier build where nothing has changed.
+    """Return the solved notebook, with its outputs unless it is left out today; an earlier run is kept.
 
     Raises:
         SystemExit: A cell raised, or a check wrote to stderr.
     """
+    stem, is_daily = source.stem, os.environ.get("DAILY", "") not in ("", "0")
+    if is_daily and is_validated(ROOT, stem) and not has_turn(stem, date.today().toordinal()):
+        return build_master(source)
     shown = hashlib.sha256(source.read_bytes() + (ROOT / "grader" / "figures.py").read_bytes()).hexdigest()
     kept = RUNS / f"{source.stem}.{content_hash(ROOT, source.stem)[:16]}.{shown[:8]}.ipynb"
     if not kept.exists():

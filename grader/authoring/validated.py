@@ -94,6 +94,17 @@ def write_record(root: Path, found: dict[str, Validated]) -> None:
     write_whole(root / RECORD, json.dumps(kept, indent=1) + "\n")
 
 
+def is_validated(root: Path, stem: str) -> bool:
+    """Return whether a lesson is validated as it is now."""
+    validated = read_record(root).get(stem)
+    return validated is not None and validated.content == content_hash(root, stem)
+
+
+def has_turn(stem: str, day: int) -> bool:
+    """Return whether a lesson that is validated has its turn on a day, as a third of the lessons have."""
+    return (day + int(stem[:2])) % DAYS == 0
+
+
 def entries_to_try(root: Path, lesson: Lesson, day: int) -> list[Entry]:
     """Return the answers that a test run tries: the full banks, or a few of a lesson that is validated as it is now.
 
@@ -107,13 +118,12 @@ def entries_to_try(root: Path, lesson: Lesson, day: int) -> list[Entry]:
         day: Number of the day, which chooses the few.
     """
     entries = [entry for bank in read_banks(root, lesson) for entry in bank.entries]
-    validated = read_record(root).get(lesson.stem)
-    if validated is None or validated.content != content_hash(root, lesson.stem):
+    if not is_validated(root, lesson.stem):
         return entries
-    chosen = sorted((exercise, name) for exercise, codes in validated.one_per_code.items() for name in codes.values())
-    turn, wait = divmod(day + int(lesson.stem[:2]), DAYS)
-    if wait:
+    if not has_turn(lesson.stem, day):
         return []
-    place = turn % TURNS
+    one_per_code = read_record(root)[lesson.stem].one_per_code
+    chosen = sorted((exercise, name) for exercise, codes in one_per_code.items() for name in codes.values())
+    place = (day // DAYS) % TURNS
     today = chosen[place * len(chosen) // TURNS : (place + 1) * len(chosen) // TURNS]
     return [entry for entry in entries if entry.kind == WRONG and (entry.exercise, entry.name) in today]
