@@ -182,7 +182,8 @@ def _look_up(value: Callable[..., Any], name: str) -> tuple[bool, Any]:
 
 
 def _methods(value: Any) -> list[types.FunctionType]:
-    members = [inspect.unwrap(member) for member in vars(value).values() if isinstance(member, types.FunctionType)]
+    held = (getattr(member, "__func__", member) for member in vars(value).values())  # of a static or class method
+    members = [inspect.unwrap(member) for member in held if isinstance(member, types.FunctionType)]
     return [member for member in members if isinstance(member, types.FunctionType)]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as functional
+from torch.autograd.function import once_differentiable
 
 from grader.ranks.source import rank_module
 from grader.ranks.worker import load_module
@@ -87,6 +88,25 @@ def use(weight, rule=Rule, context=torch.enable_grad):
     use = written(cell, "use")
     assert use(torch.ones(1, requires_grad=True)) == 10
     assert cell["use"](torch.ones(1, requires_grad=True)) == 10
+
+
+def test_a_class_of_static_methods_comes_along(define) -> None:
+    source = """
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, values):
+        return values * FACTOR
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, gradient):
+        return gradient * FACTOR
+
+def use(values):
+    return torch.autograd.grad(Scaled.apply(values).sum(), values)[0]
+"""
+    cell = define(source, torch=torch, FACTOR=3.0, once_differentiable=once_differentiable)
+    assert written(cell, "use")(torch.ones(2, requires_grad=True)).tolist() == [3.0, 3.0]
 
 
 def test_names_of_a_decorator_s_own_module_are_not_taken(define) -> None:
