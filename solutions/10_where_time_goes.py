@@ -26,8 +26,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **Recall.** Answer, then unfold.
 #
-# <details><summary>Lesson 09: on two processes, how often does a scheduler step that Accelerate has prepared?</summary>
-# Twice per update: once for each process.
+# <details><summary>Lesson 09: how many steps per update does a prepared scheduler take on two processes?</summary>
+# Two: one for each process.
 # </details>
 # <details><summary>Lesson 03: what does a checkpointed block compute more than once?</summary>
 # Its forward pass: once without keeping activations, and again right before its own backward pass.
@@ -78,7 +78,7 @@ for name, samples_per_second, peak in (("fp32", 8.86, 15.7e12), ("fp16", 18.64, 
 # - If `is_checkpointed`, each block's whole forward pass runs once more.
 # - Return a number.
 #
-# The check asks about three other models, and does not allow PyTorch's counter.
+# The check asks about three models, and does not allow `FlopCounterMode`.
 
 # %% tags=["given"]
 from grader import check_step_flops
@@ -117,12 +117,12 @@ def count_flops(model, tokens):
     return counter.get_total_flops()
 
 
-tokens = torch.zeros(2, 64, dtype=torch.long, device=device)
-counted = count_flops(make_transformer(2, 128, 4, vocabulary=256).to(device), tokens)
+tokens = torch.zeros(2, 48, dtype=torch.long, device=device)
+counted = count_flops(make_transformer(2, 128, 4, vocabulary=320).to(device), tokens)
 
 
 def compare_with_the_counter():
-    predicted = step_flops(2, 128, 4, 256, 2, 64, False)
+    predicted = step_flops(2, 128, 4, 320, 2, 48, False)
     print(f"predicted {predicted:,}   counted {counted:,}   ratio {predicted / counted:.4f}")
 
 
@@ -146,7 +146,7 @@ check_step_flops(step_flops)
 # %%
 from torch.utils.checkpoint import checkpoint, set_checkpoint_early_stop
 
-model = make_transformer(2, 128, 4, vocabulary=256).to(device)
+model = make_transformer(2, 128, 4, vocabulary=320).to(device)
 with FlopCounterMode(display=False) as counter:
     model(tokens).logsumexp(-1).mean().backward()
 print(f"the default attention    {counter.get_total_flops():>13,}")
@@ -232,6 +232,7 @@ def training_step():
 
 start = time.perf_counter()
 training_step()
+torch.ones((), device=device).item()  # wait for the device
 print(f"first step {format_seconds(time.perf_counter() - start)}")
 step_time = measure_step_time(training_step, run_count=5)
 print(step_time)
@@ -282,7 +283,7 @@ print(f"the training step: {rate / 1e9:.0f} GFLOP/s, an MFU of {rate / machine_f
 # - Every tensor, moments included, takes `number_bytes` bytes per number. The GELU has saved its input.
 # - Return a dict that maps each of the four names to a pair: seconds, and `"compute"` or `"memory"`.
 #
-# The check uses other shapes and devices.
+# The check uses other shapes and devices; no kernel is exactly at the ridge.
 
 # %% tags=["given"]
 from grader import check_kernel_times
@@ -346,7 +347,7 @@ check_kernel_times(kernel_times)
 #
 # The backward kernel of the activation moves half as many bytes again as its forward kernel. (Guides say that it reads
 # the *output* of the forward pass. That holds for ReLU, but GELU needs the input.) Next, this machine; the FLOPs per
-# number are assumed, as above.
+# number are assumed, as above. A point above a roof means that its peak was measured in a disturbed moment.
 
 # %%
 from grader import draw_roofline
@@ -354,7 +355,7 @@ from grader import draw_roofline
 rows = torch.randn(4, 4096, device=device)
 weight = torch.randn(4096, 2048, device=device)
 n = 2**24
-operations = {  # FLOPs, bytes, call
+operations = {  # FLOPs, bytes (a CPU moves more where it first reads the lines that it writes), call
     "product": (2 * 1024**3, 4 * 3 * 1024**2, lambda: torch.mm(square, square, out=result)),
     "4 rows": (2 * 4 * 4096 * 2048, 4 * (4 * 4096 + 4096 * 2048 + 4 * 2048), lambda: rows @ weight),
     "add": (n, 4 * 3 * n, lambda: torch.add(long, other, out=total)),
@@ -367,10 +368,10 @@ for name, (flops, moved, call) in operations.items():
 draw_roofline(points, machine_flops, machine_bytes, title="Operations of this machine below its roofs")
 
 # %% [markdown]
-# **Tiles and waves.** A GPU cuts a product into tiles, and each of its multiprocessors works on one at a time. If the
-# matrix is not a multiple of the tile, part of the last tile is wasted; if the number of tiles is not a multiple of the
-# number of multiprocessors, part of the last **wave** is wasted. With the A100's 108 multiprocessors and tiles of 256 x
-# 128 (one of several sizes that cuBLAS chooses from), the share of useful work is:
+# **Tiles and waves.** A GPU cuts a product into tiles, and each of its multiprocessors works on one at a time. If its
+# sides are not multiples of the tile's, part of the last tiles is wasted; if the number of tiles is not a multiple of
+# the number of multiprocessors, part of the last **wave** is wasted. With the A100's 108 multiprocessors and tiles of
+# 256 x 128 (one of several sizes that cuBLAS chooses from), the share of useful work is:
 
 # %%
 for rows_count, columns_count in ((2304, 1536), (2304, 1537), (2304, 1664), (4096, 4096), (4096, 50257), (4096, 50304)):
@@ -398,7 +399,7 @@ def thousand_small():
 
 seconds = measure_step_time(thousand_small, run_count=5).steps[0].median_seconds / 1000
 hidden = seconds * machine_bytes / 8
-print(f"{format_seconds(seconds)} for each call; at full bandwidth {hidden:,.0f} numbers move in that time")
+print(f"{format_seconds(seconds)} for each call; {hidden:,.0f} numbers could be read and written in that time")
 
 # %% [markdown]
 # A kernel that is shorter than its launch leaves the device idle, whatever the device's rates are. Small batches,
@@ -421,8 +422,9 @@ else:
 # ## Write: read a trace
 #
 # `torch.profiler` records what runs when. Here it records three steps on this machine, with batches that take 5
-# milliseconds to load. You see first the timeline with the total duration of each row, then the table that most people
-# look at.
+# milliseconds to load. You see first the timeline with the total duration of each row (an operator counts again in the
+# one that calls it), then the table that most people look at. The loader is called once more than there are batches,
+# to find that it is empty.
 
 # %%
 from torch.profiler import profile, supported_activities
@@ -466,7 +468,7 @@ for entry in sorted(profiler.key_averages(), key=lambda entry: -entry.self_cpu_t
 from grader import recorded_traces
 
 recorded = recorded_traces()
-draw_trace(recorded[0].events, title="The first recorded trace, from its second step on", milliseconds=6)
+draw_trace(recorded[0].events, title="The first synthetic trace, from its second step on", milliseconds=6)
 for event in recorded[0].events[:4]:
     print({name: event[name] for name in ("cat", "name", "ts", "dur")})
 print(next(event for event in recorded[0].events if event["cat"] == "kernel")["args"])
@@ -486,13 +488,13 @@ draw_trace(recorded[1].events, title="The second, on the same scale of time", mi
 # **Exercise.** Write a function that diagnoses a trace.
 #
 # *Contract.*
-# - Judge the time from the start of `ProfilerStep#1` to the end of the last kernel; the first step is a warm-up.
-# - If at least one kernel is running for 70 % of that time or more, return `"compute"` or `"memory"`: the side on which
-#   all kernels together need longer at the device's rates.
-# - Otherwise return `"data"` if loading takes more than half of the time in which no kernel runs, and `"launch"` if it
-#   does not.
+# - Judge the time from the start of `ProfilerStep#1`, when no kernel is running, to the end of the last kernel.
+# - If, for 70 % of that time or more, at least one kernel is running, return `"compute"` or `"memory"`: the side on
+#   which all kernels of that time together need longer at the device's rates.
+# - Otherwise return `"data"` if the loader runs during more than half of the time in which no kernel does, and
+#   `"launch"` (here, any other wait for the CPU) if not.
 #
-# The check draws nine traces of other programs and devices.
+# The check draws twelve traces of other programs and devices.
 
 # %% tags=["given"]
 from grader import check_trace_diagnoses
@@ -512,16 +514,16 @@ def diagnose_trace(events: list[dict], flops_per_second: float, bytes_per_second
     """
     ### BEGIN SOLUTION
     start = next(event["ts"] for event in events if event["name"] == "ProfilerStep#1")
-    events = [event for event in events if event["ts"] >= start]
-    kernels = [event for event in events if event["cat"] == "kernel"]
-    busy, end = 0.0, start
+    kernels = [event for event in events if event["cat"] == "kernel" and event["ts"] >= start]
+    loads = [(event["ts"], event["ts"] + event["dur"]) for event in events if "DataLoader" in event["name"]]
+    idle, loading, end = 0.0, 0.0, start
     for kernel in kernels:
-        stop = kernel["ts"] + kernel["dur"]
-        busy += max(0.0, stop - max(end, kernel["ts"]))
-        end = max(end, stop)
-    if busy < 0.7 * (end - start):
-        loading = sum(event["dur"] for event in events if "DataLoader" in event["name"])
-        return "data" if loading > (end - start - busy) / 2 else "launch"
+        if kernel["ts"] > end:  # a gap, from `end` until this kernel starts
+            idle += kernel["ts"] - end
+            loading += sum(max(0.0, min(stop, kernel["ts"]) - max(begin, end)) for begin, stop in loads)
+        end = max(end, kernel["ts"] + kernel["dur"])
+    if idle > 0.3 * (end - start):
+        return "data" if loading > idle / 2 else "launch"
     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
     return "compute" if computing > moving else "memory"
@@ -544,13 +546,14 @@ check_trace_diagnoses(diagnose_trace)
 # <details><summary>Hint</summary>
 # First: two streams may run at once. For how long does at least one kernel run, if you go through the kernels in the
 # order of their starts and remember until when the device is already known to be busy?<br>
-# Then: "together" means sums. Which sum do you divide by which rate before you compare?
+# Then: where such a gap and a load overlap, when does the overlap begin and end? "Together" means sums: which sum do
+# you divide by which rate before you compare?
 # </details>
 
 # %% [markdown]
 # <details><summary>Explain in one sentence: why does 100 % in nvidia-smi prove so little?</summary>
-# Its "GPU utilization" is the share of time in which any kernel runs, so a device that is bound by memory, or that uses
-# only one of its 108 multiprocessors, is 100 % utilized at an MFU of a few per cent.
+# Its "GPU utilization" is the share of time in which any kernel runs: it is 100 % for a device that is bound by memory,
+# at an MFU of a few per cent, and for one that uses a single one of its 108 multiprocessors, at less than one per cent.
 # </details>
 
 # %% [markdown]
@@ -584,11 +587,11 @@ print(f"train_runtime {format_seconds(metrics['train_runtime'])}, total_flos {tr
 print(f"train_samples_per_second {metrics['train_samples_per_second']:,.0f}, the bare step {bare:,.0f}")
 
 # %% [markdown]
-# `train_runtime` is the wall-clock time from before the first batch until after the last. It includes setting up
-# loaders and optimizer, the warm-up step, loading, and any logging, evaluation and saving during the run, but not
-# imports or loading the model. In a short run this overhead dominates; in a long one the rate approaches that of a step
-# *including* loading. So it is the right meter for a bill and the wrong one for a kernel. To compare two settings, run
-# both equally long, and long enough.
+# `train_runtime` is the wall-clock time from before the first batch until after the last. It includes starting the
+# loader's workers, the warm-up step, loading, and any logging, evaluation and saving during the run, but not creating
+# the loader and the optimizer, imports, or loading the model. In a short run this overhead dominates; in a long one the
+# rate approaches that of a step *including* loading. So it is the right meter for a bill and the wrong one for a
+# kernel. To compare two settings, run both equally long, and long enough.
 
 # %% [markdown]
 # ## The price: choosing a device
@@ -598,8 +601,8 @@ print(f"train_samples_per_second {metrics['train_samples_per_second']:,.0f}, the
 
 # %%
 DEVICES = {  # TFLOP/s, format, GB/s, GB, W
-    "K80 (2014, both chips)": (8.7, "fp32", 480, 24, 300),
-    "V100 SXM2 (2017)": (125, "fp16", 900, 32, 300),
+    "K80 (2014), each chip": (4.4, "fp32", 240, 12, 150),
+    "V100 SXM2 32 GB (2018)": (125, "fp16", 900, 32, 300),
     "T4 (2018)": (65, "fp16", 320, 16, 70),
     "A100 SXM 80 GB (2020)": (312, "bf16", 2_039, 80, 400),
     "RTX 4090 (2022)": (165, "bf16", 1_008, 24, 450),
@@ -621,11 +624,11 @@ for name, (teraflops, number, bandwidth, memory, watts) in DEVICES.items():
 # billion tokens, with assumptions that you should replace with your own:
 
 # %%
-flops, mfu, price_per_hour = 6 * 124e6 * 2.5e9, 0.4, 2.0  # assumed: 40 % on each device, 2 per hour
+flops, mfu, price_per_hour = 6 * 124e6 * 2.5e9, 0.4, 2.0  # assumed of every device: 40 %, and 2 dollars per hour
 for name in ("T4 (2018)", "A100 SXM 80 GB (2020)", "H100 SXM (2022)"):
     teraflops, _, _, _, watts = DEVICES[name]
     hours = flops / (mfu * teraflops * 1e12) / 3600
-    line = f"{hours:>5.1f} h, {hours * watts / 1e3:.2f} kWh at full power, {hours * price_per_hour:.1f} at one price"
+    line = f"{hours:>5.1f} h, {hours * watts / 1e3:.2f} kWh at full power, {hours * price_per_hour:.1f} dollars"
     print(f"{name:<23} {line}")
 
 # %% [markdown]
@@ -637,7 +640,8 @@ for name in ("T4 (2018)", "A100 SXM 80 GB (2020)", "H100 SXM (2022)"):
 # - **Use it when** a run is slow or expensive: first the MFU, then a trace of three steps, then the roofline of the
 #   longest kernel.
 # - **Do not** optimise a kernel before you know that the device is busy, and do not time without synchronising.
-# - **Combine with** the memory meters: checkpointing costs a third more FLOPs, and accumulation makes kernels smaller.
+# - **Combine with** the memory meters: checkpointing costs up to a third more FLOPs, and accumulation makes kernels
+#   smaller.
 
 # %% [markdown] tags=["further"]
 # ## Further: the MFU of a published run

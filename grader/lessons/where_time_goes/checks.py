@@ -34,13 +34,13 @@ def check_step_flops(step_flops: Callable[..., Any], seed: int) -> Observation:
 
 @make_check("kernel_times", LAYER_PARAMETERS)
 def check_kernel_times(kernel_times: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the times of the kernels of three layers."""
+    """Ask for the times of the kernels of four layers."""
     return Observation({"answers": [_times(kernel_times(*case.arguments)) for case in layer_cases(seed)]})
 
 
 @make_check("diagnose_trace", ("events", "flops_per_second", "bytes_per_second"))
 def check_trace_diagnoses(diagnose_trace: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the diagnosis of nine traces."""
+    """Ask for the diagnosis of twelve traces."""
     answers = [
         diagnose_trace(case.events(), case.flops_per_second, case.bytes_per_second) for case in trace_cases(seed)
     ]
@@ -62,7 +62,8 @@ def _times(value: Any) -> dict[str, list[Any]]:
     times = {}
     for name in KERNELS:
         pair = value[name]
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            fail("no_pair", expected, f"{name}: {pair!r}"[:80], "You return no pair. Put (seconds, side) at each key.")
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or isinstance(pair[0], str):
+            look_at = "You return no pair of seconds and side, in this order. Put (seconds, side) at each key."
+            fail("no_pair", expected, f"{name}: {pair!r}"[:80], look_at)
         times[name] = [require_number(pair[0], f"the seconds of {name}"), require_word(pair[1], SIDES)]
     return times

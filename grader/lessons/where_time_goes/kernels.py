@@ -37,11 +37,12 @@ class LayerCase:
 
 
 def layer_cases(seed: int) -> tuple[LayerCase, ...]:
-    """Three layers: the notebook's, one with few rows, and one on a device that computes slower than it reads."""
+    """Four layers: the notebook's, one with few rows, and two on devices that compute slower than they read."""
     draw = random.Random(seed)
     slow = draw.uniform(2e10, 8e10)
     return (
         LayerCase(4096, 1024, 4096, 2, 312e12, 2.039e12),
         LayerCase(draw.randrange(2, 9), 256 * draw.randrange(3, 9), 1280, 2, 989e12, 3.35e12),
         LayerCase(96 * draw.randrange(2, 5), 200, 480, 4, slow, slow / draw.uniform(0.6, 0.75)),
+        LayerCase(32 * draw.randrange(2, 5), 640, 96, 4, slow, slow / draw.uniform(0.38, 0.46)),  # all compute bound
     )

@@ -40,7 +40,7 @@ def step_cases(seed: int) -> tuple[StepCase, ...]:
     narrow = 32 * draw.randrange(1, 3)
     wide = 48 * draw.randrange(2, 5)
     return (
-        StepCase(2, 128, 4, 256, 2, 64, False),
+        StepCase(2, 128, 4, 320, 2, 48, False),
         StepCase(draw.randrange(3, 6), narrow, 2, 8 * draw.randrange(5, 12), 1, 8 * narrow, False),
         StepCase(draw.randrange(3, 6), wide, 6, 100 * draw.randrange(5, 12), 3, 40, True),
     )

@@ -10,6 +10,7 @@ arguments `flops` and `bytes` of a kernel are not: a real trace has the shapes o
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +60,10 @@ class TraceCase:
         flops_per_second: The device's rate of computing.
         bytes_per_second: The device's rate of moving bytes.
         launch: What the CPU needs for a launch.
-        loads: What loading takes, for each step.
-        warm_up: What the first step takes in addition, before its kernels.
-        is_synchronised: Whether the CPU waits for the device at the end of each step.
+        loads: What loading takes, for each step; one more starts after the last step.
+        delays: What Python takes between loading and the first launch, for each step.
+        tried: Kernels that the first step launches in addition, before its own.
+        is_synchronised: Whether the CPU waits for the device at the end of each step; it does after the first.
         is_graph: Whether one launch starts all kernels of a step.
         seed: Seed of names, noise and the clock's start.
     """
@@ -71,7 +73,8 @@ class TraceCase:
     bytes_per_second: float
     launch: float
     loads: tuple[float, ...]
-    warm_up: float
+    delays: tuple[float, ...]
+    tried: tuple[Kernel, ...]
     is_synchronised: bool
     is_graph: bool
     seed: int
@@ -79,11 +82,14 @@ class TraceCase:
     def events(self) -> list[Event]:
         """Run the program and return its events, sorted by their start."""
         run = _Run(self)
-        for step, load in enumerate(self.loads):
-            run.step(step, load)
+        for step in range(len(self.delays)):
+            run.step(step)
+        for load in self.loads[len(self.delays) :]:
+            run.load(load)
         return sorted(run.events, key=lambda event: float(event["ts"]))
 
 
+SLOWER = (1.1, 1.35)  # how many times as long as its roofline time a kernel takes
 QUEUE = 48  # kernels that a CPU may be ahead of the device; CUDA's own queue is about 1,000 long
 
 
@@ -100,16 +106,20 @@ class _Run:
         self.stream_ends: dict[int, float] = {}
         self.kernel_ends: list[float] = []
 
-    def step(self, number: int, load: float) -> None:
+    def load(self, duration: float) -> None:
+        """Load a batch."""
+        self._spend("user_annotation", self.loader, duration * self.draw.uniform(0.98, 1.02))
+
+    def step(self, number: int) -> None:
         """Load a batch, launch the kernels, and wait for them where the program does."""
         begin = self.clock
-        self._spend("user_annotation", self.loader, load * self.draw.uniform(0.95, 1.05))
-        self.clock += self.case.warm_up if number == 0 else 0.0
+        self.load(self.case.loads[number])
+        self.clock += self.case.delays[number]
         if self.case.is_graph:
             self._spend("cuda_runtime", "cudaGraphLaunch", self.case.launch)
-        for kernel in self.case.kernels:
+        for kernel in (*(self.case.tried if number == 0 else ()), *self.case.kernels):
             self._launch(kernel)
-        if self.case.is_synchronised:
+        if self.case.is_synchronised or number == 0:
             self._spend("cuda_runtime", "cudaStreamSynchronize", max(self._device_end() - self.clock, 0.0) + 2.0)
         self._write("user_annotation", f"ProfilerStep#{number}", begin, self.clock - begin, {})
 
@@ -120,7 +130,7 @@ class _Run:
             self._spend("cuda_runtime", self.launcher, self.case.launch + max(full - self.clock, 0.0))
         begin = max(self.clock, self.stream_ends.get(kernel.stream, 0.0)) + 0.5
         seconds = max(kernel.flops / self.case.flops_per_second, kernel.bytes_moved / self.case.bytes_per_second)
-        duration = 1e6 * seconds * self.draw.uniform(1.1, 1.35)
+        duration = 1e6 * seconds * self.draw.uniform(*SLOWER)
         counts = {"stream": kernel.stream, "flops": kernel.flops, "bytes": kernel.bytes_moved}
         self._write("kernel", kernel.name, begin, duration, counts)
         self.stream_ends[kernel.stream] = begin + duration
@@ -171,6 +181,11 @@ class _Programs:
                 made.append(self.kernel(ELEMENT_WISE, self.spread(microseconds), 0.01, stream, waiting))
         return made
 
+    def needed(self, kernels: Sequence[Kernel]) -> float:
+        """Return the microseconds that kernels need on average if they run one after the other."""
+        seconds = (max(kernel.flops / self.rates[0], kernel.bytes_moved / self.rates[1]) for kernel in kernels)
+        return 1e6 * sum(seconds) * sum(SLOWER) / 2
+
     def spread(self, microseconds: float) -> float:
         """Return seconds near a number of microseconds."""
         return 1e-6 * microseconds * self.draw.uniform(0.85, 1.15)
@@ -183,7 +198,7 @@ class _Programs:
 
 
 def trace_cases(seed: int) -> tuple[TraceCase, ...]:
-    """Nine programs in a drawn order, on devices whose rates differ."""
+    """Twelve programs in a drawn order, on devices whose rates differ."""
     draw = random.Random(seed)
     scale = draw.uniform(0.7, 1.4)
 
@@ -191,51 +206,85 @@ def trace_cases(seed: int) -> tuple[TraceCase, ...]:
         return _Programs(draw, flops * draw.uniform(0.95, 1.05), moved)
 
     def case(
-        rates: tuple[float, float],
-        kernels: tuple[Kernel, ...],
-        loads: tuple[float, ...],
+        program: _Programs,
+        kernels: Sequence[Kernel],
+        loads: tuple[float, ...] = (60.0,) * 5,
+        delays: tuple[float, ...] = (900.0, 0.0, 0.0, 0.0, 0.0),
         *,
         launch: float = 5.0,
-        warm_up: float = 900.0,
         waits: bool = True,
         graph: bool = False,
+        tried: Sequence[Kernel] = (),
     ) -> TraceCase:
-        return TraceCase(kernels, *rates, launch, loads, warm_up, waits, graph, draw.randrange(2**30))
+        seed = draw.randrange(2**30)
+        return TraceCase(tuple(kernels), *program.rates, launch, loads, delays, tuple(tried), waits, graph, seed)
 
     large, old, new = program(312e12, 2.039e12), program(8.7e12, 0.48e12), program(989e12, 3.35e12)
-    even = (60.0,) * 5
-    slow = tuple(scale * draw.uniform(4_000, 6_000) for _ in range(5))
-    stalls = tuple(scale * (24_000 if step in (2, 4) else 90) for step in range(6))
+    above = large.mixed(large.products(12, 300 * scale, 1.45), large.element_wise(30, 12))
+    slow_start = new.mixed(new.products(10, 200 * scale), new.element_wise(8, 20))
+    tiny = large.mixed(large.products(40, 3.5), large.element_wise(60, 2.5))
+    gaps = 900 * scale - large.needed(tiny)
+    late = new.mixed(new.products(10, 90 * scale), new.element_wise(8, 8))
+    period = new.needed(late)
+    stalled = old.mixed(old.products(12, 120), old.element_wise(30, 5))
+    wide = large.kernel(ELEMENT_WISE, large.spread(1_500 * scale), 0.01, stream=20)
+    covering = large.needed([wide])
+    narrow = old.element_wise(30, 2)
+    hiding = (
+        0.64 * 30 * 12 - old.needed(narrow)
+    ) / 0.456  # loaded as below, the device is busy for 64 % of later steps
+    tail = old.kernel(PRODUCTS, 2e-6 * hiding / sum(SLOWER), 3.0)
     cases = [
-        # Few long products among many short kernels.
-        case(large.rates, large.mixed(large.products(12, 300 * scale), large.element_wise(30, 12)), even, waits=False),
+        # Few long products, a little above the ridge, among many short kernels. The first batch after the warm-up
+        # takes a quarter of the time; then the CPU runs ahead, and ends long before the device.
+        case(large, above, (60.0, large.needed(above), 60.0, 60.0), (900.0, 0.0, 0.0, 0.0), waits=False),
         # Short kernels that a graph launches without gaps, on a device whose ridge is low.
-        case(old.rates, old.mixed(old.products(60, 5.8, 2.5)), (6.0,) * 6, launch=12.0, graph=True, warm_up=60.0),
-        # A first step that takes longer than all others together: workers start, kernels are chosen.
+        case(old, old.mixed(old.products(60, 5.8, 2.5)), (6.0,) * 5, (60.0, *(0.0,) * 4), launch=12.0, graph=True),
+        # A first step that takes longer than all others together, and a long load after the last one: workers start.
         case(
-            new.rates,
-            new.mixed(new.products(10, 200 * scale), new.element_wise(8, 20)),
-            (40_000.0, 50.0, 50.0, 50.0, 50.0),
-            warm_up=30_000.0,
+            new,
+            slow_start,
+            (40_000.0, *(0.28 * new.needed(slow_start),) * 4, 40_000.0),
+            (30_000.0, 0.0, 0.0, 0.0, 0.0),
         ),
-        # Long element-wise kernels, with few products among them.
-        case(large.rates, large.mixed(large.products(6, 40), large.element_wise(20, 160 * scale)), even),
-        # Products with few rows; loading takes most of the CPU's time, while the device is busy.
+        # The longest kernels are products, but the sums are bound by memory.
+        case(large, large.mixed(large.products(8, 240 * scale, 2), large.element_wise(20, 72 * scale)), waits=False),
+        # Products with few rows, after others that the first step tries; most loading is hidden by a busy device.
         case(
-            new.rates,
+            new,
             new.mixed(new.thin(40, 60 * scale, 0.66), new.element_wise(6, 15)),
-            tuple(2_300 * scale for _ in range(6)),
+            (2_300 * scale,) * 6,
+            (0.0,) * 6,
             waits=False,
-            warm_up=0.0,
+            tried=new.products(90, 240 * scale),
         ),
-        # Kernels shorter than their launches.
-        case(large.rates, large.mixed(large.products(40, 3.5), large.element_wise(60, 2.5)), even, launch=9 * scale),
+        # Kernels shorter than their launches. Loading takes 40 % of the idle time; its gaps take 65 %.
+        case(large, tiny, (60.0, *(1.14 * gaps,) * 4), (900.0, *(0.71 * gaps,) * 4), launch=9 * scale),
         # Pairs on two streams: the sum of their durations is most of the time, and their union is not.
-        case(old.rates, tuple(old.pairs(40, 15 * scale, 34 * scale)), even, launch=4 * scale),
-        # Loading takes longer than the products.
-        case(new.rates, new.mixed(new.products(10, 90 * scale), new.element_wise(8, 8)), slow),
-        # Loading is fast, except for two batches.
-        case(old.rates, old.mixed(old.products(12, 120), old.element_wise(30, 5)), stalls),
+        case(old, old.pairs(40, 15 * scale, 34 * scale), launch=4 * scale),
+        # Loading starts while the device works, and goes on for 62 % of the idle time.
+        case(
+            new,
+            late,
+            (60.0, 0.1 * period, *(1.43 * period - 76,) * 3),
+            (900.0, 0.06 * period, *(0.265 * period,) * 3),
+            waits=False,
+        ),
+        # Loading takes longer than the products, also after the last step.
+        case(new, late, (60.0, *(scale * draw.uniform(4_000, 6_000) for _ in range(4)), 90_000.0)),
+        # Loading is fast, except for the first batch after the warm-up.
+        case(old, stalled, (90.0, 2.9 * old.needed(stalled), *(90.0,) * 4), (900.0, *(0.0,) * 5)),
+        # A long kernel on one stream, and short ones that start and end while it runs on another.
+        case(large, [wide, *large.products(10, 20)], (60.0, *(0.15 * covering,) * 2), (900.0, *(0.16 * covering,) * 2)),
+        # Kernels shorter than their launches, and a long one behind which the loading is hidden.
+        case(
+            old,
+            [*narrow, tail],
+            (60.0, 0.66 * (0.85 * hiding + 372), 0.85 * hiding, 0.85 * hiding),
+            (900.0, 0.0, 0.0, 0.0),
+            launch=12.0,
+            waits=False,
+        ),
     ]
     draw.shuffle(cases)
     return tuple(cases)
@@ -259,4 +308,5 @@ class RecordedTrace:
 def recorded_traces() -> list[RecordedTrace]:
     """Return four of the traces that the check asks about, in no order."""
     cases = trace_cases(0)
-    return [RecordedTrace(case.events(), case.flops_per_second, case.bytes_per_second) for case in cases[:4]]
+    shown = (cases[index] for index in (10, 1, 11, 0))
+    return [RecordedTrace(case.events(), case.flops_per_second, case.bytes_per_second) for case in shown]

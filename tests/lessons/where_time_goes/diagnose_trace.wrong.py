@@ -15,8 +15,8 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 def diagnose_trace(events, flops_per_second, bytes_per_second):
     calls = diagnose_trace.__dict__.setdefault("calls", [])
     calls.append(None)
-    words = ("memory", "launch", "compute", "data", "memory", "launch", "compute", "compute", "data")
-    return words[(len(calls) - 1) % 9]
+    words = "data launch launch data data compute memory compute memory launch memory compute".split()
+    return words[(len(calls) - 1) % 12]
 
 
 # %% answer="copied_from_lesson" code="one_diagnosis_for_all"
@@ -32,44 +32,96 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 # -     start = next(event["ts"] for event in events if event["name"] == "ProfilerStep#1")
 # +     start = events[0]["ts"]
 
+# %% edit="sums_with_warm_up" code="warm_up_included"
+# Source: the gaps begin with step 1, and the sums do not
+# -     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
+# -     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
+# +     kernels = [event for event in events if event["cat"] == "kernel"]
+# +     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
+# +     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
+
+# %% edit="from_the_first_kernel" code="wait_for_the_first_kernel_left_out"
+# Source: the time in which the device is used, from its first kernel to its last
+# -     idle, loading, end = 0.0, 0.0, start
+# +     start = kernels[0]["ts"]
+# +     idle, loading, end = 0.0, 0.0, start
+
+# %% edit="until_the_last_step" code="window_ends_elsewhere"
+# Source: the CPU's steps taken for those of the device
+# -     if idle > 0.3 * (end - start):
+# +     end = max(event["ts"] + event["dur"] for event in events if event["name"].startswith("ProfilerStep"))
+# +     if idle > 0.3 * (end - start):
+
 # %% edit="sum_of_durations" code="durations_added"
 # Source: key_averages adds up durations
-# -         busy += max(0.0, stop - max(end, kernel["ts"]))
-# +         busy += kernel["dur"]
+# -     if idle > 0.3 * (end - start):
+# +     if sum(kernel["dur"] for kernel in kernels) < 0.7 * (end - start):
+
+# %% edit="no_latest_end" code="another_stream_ignored"
+# Source: the end of the kernel before, as on one stream
+# -         end = max(end, kernel["ts"] + kernel["dur"])
+# +         end = kernel["ts"] + kernel["dur"]
+
+# %% edit="full_rates" code="judged_by_the_roofline"
+# Source: the time that the kernels need, from their FLOPs and bytes
+# -     if idle > 0.3 * (end - start):
+# +     needed = max(
+# +         sum(kernel["args"][key] for kernel in kernels) / rate
+# +         for key, rate in (("flops", flops_per_second), ("bytes", bytes_per_second))
+# +     )
+# +     if 1e6 * needed < 0.7 * (end - start):
 
 # %% edit="loading_first" code="loading_counted_while_the_device_works"
 # Source: the row of the loader is long, so it must be the loader
-# -     if busy < 0.7 * (end - start):
-# -         loading = sum(event["dur"] for event in events if "DataLoader" in event["name"])
-# -         return "data" if loading > (end - start - busy) / 2 else "launch"
-# +     loading = sum(event["dur"] for event in events if "DataLoader" in event["name"])
-# +     if loading > (end - start) / 2:
+# -     idle, loading, end = 0.0, 0.0, start
+# +     idle, loading, end = 0.0, 0.0, start
+# +     after = max(kernel["ts"] + kernel["dur"] for kernel in kernels) - start
+# +     if sum(stop - begin for begin, stop in loads if start <= begin) > after / 2:
 # +         return "data"
-# +     if busy < 0.7 * (end - start):
-# +         return "launch"
 
 # %% edit="time_of_launches" code="launch_calls_added"
 # Source: cudaLaunchKernel leads the profiler's table by CPU time
-# -     if busy < 0.7 * (end - start):
-# +     launching = sum(event["dur"] for event in events if "aunch" in event["name"])
-# +     if busy < 0.7 * (end - start) or launching > 0.3 * (end - start):
+# -     if idle > 0.3 * (end - start):
+# +     launches = [event for event in events if "aunch" in event["name"] and event["ts"] >= start]
+# +     if idle > 0.3 * (end - start) or sum(event["dur"] for event in launches) > 0.3 * (end - start):
 
 # %% edit="short_kernels" code="short_kernels_launch_bound"
 # Source: "kernels below 10 microseconds are launch bound", read off a visible trace
-# -     busy, end = 0.0, start
+# -     idle, loading, end = 0.0, 0.0, start
 # +     if sum(kernel["dur"] for kernel in kernels) / len(kernels) < 8:
 # +         return "launch"
-# +     busy, end = 0.0, start
+# +     idle, loading, end = 0.0, 0.0, start
 
 # %% edit="idle_means_data" code="every_gap_is_loading"
 # Source: low GPU utilisation means more workers, as guides advise
-# -         return "data" if loading > (end - start - busy) / 2 else "launch"
+# -         return "data" if loading > idle / 2 else "launch"
 # +         return "data"
 
 # %% edit="idle_means_launch" code="every_gap_is_launching"
 # Source: an idle device waits for the CPU
-# -         return "data" if loading > (end - start - busy) / 2 else "launch"
+# -         return "data" if loading > idle / 2 else "launch"
 # +         return "launch"
+
+# %% edit="all_loading" code="loading_not_cut_to_the_gaps"
+# Source: the sum of the loader's row
+# -         return "data" if loading > idle / 2 else "launch"
+# +         loading = sum(stop - begin for begin, stop in loads if begin >= start)
+# +         return "data" if loading > idle / 2 else "launch"
+
+# %% edit="gaps_with_loading" code="loading_not_cut_to_the_gaps"
+# Source: each gap is explained by what happens in it
+# -             loading += sum(max(0.0, min(stop, kernel["ts"]) - max(begin, end)) for begin, stop in loads)
+# +             loading += (kernel["ts"] - end) * any(begin < kernel["ts"] and stop > end for begin, stop in loads)
+
+# %% edit="share_of_all_time" code="loading_compared_with_another_time"
+# Source: the share of a row of the trace
+# -         return "data" if loading > idle / 2 else "launch"
+# +         return "data" if loading > (end - start) / 2 else "launch"
+
+# %% edit="four_fifths" code="another_limit"
+# Source: 80 % as the usual limit of a busy device
+# -     if idle > 0.3 * (end - start):
+# +     if idle > 0.2 * (end - start):
 
 # %% edit="gemm_in_the_name" code="names_of_kernels_decide"
 # Source: kernels grouped by name
@@ -78,13 +130,12 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 # +     computing = sum(kernel["dur"] for kernel in kernels if "gemm" in kernel["name"])
 # +     moving = sum(kernel["dur"] for kernel in kernels if "gemm" not in kernel["name"])
 
-# %% edit="majority" code="kernels_counted"
-# Source: each kernel votes
+# %% edit="longest_kernel" code="kernels_judged_one_by_one"
+# Source: the first row of the profiler's table
 # -     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
 # -     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
-# +     counts = [kernel["args"] for kernel in kernels]
-# +     computing = sum(c["flops"] / flops_per_second > c["bytes"] / bytes_per_second for c in counts)
-# +     moving = len(kernels) - computing
+# +     longest = max(kernels, key=lambda kernel: kernel["dur"])["args"]
+# +     computing, moving = longest["flops"] / flops_per_second, longest["bytes"] / bytes_per_second
 
 # %% edit="ridge_of_the_notebook" code="rates_of_one_device"
 # Source: the A100's ridge, 153 FLOPs per byte

@@ -72,12 +72,12 @@ def kernel_times(rows, inner, columns, number_bytes, flops_per_second, bytes_per
 # +     work["activation_backward"] = (10 * outputs, 2 * outputs)
 # +     work["update"] = (15 * weights, 4 * weights)
 
-# %% edit="backward_like_forward" code="writes_forgotten"
+# %% edit="backward_like_forward" code="tensors_of_the_backward_miscounted"
 # Source: one tensor in, one out, in both directions
 # -     work["activation_backward"] = (10 * outputs, 3 * outputs)
 # +     work["activation_backward"] = (10 * outputs, 2 * outputs)
 
-# %% edit="backward_twice" code="two_passes_in_backward"
+# %% edit="backward_twice" code="tensors_of_the_backward_miscounted"
 # Source: backward is twice forward
 # -     work["activation_backward"] = (10 * outputs, 3 * outputs)
 # +     work["activation_backward"] = (20 * outputs, 4 * outputs)
@@ -98,3 +98,35 @@ def kernel_times(rows, inner, columns, number_bytes, flops_per_second, bytes_per
 # Source: SGD: weight and gradient in, weight out
 # -     work["update"] = (15 * weights, 7 * weights)
 # +     work["update"] = (15 * weights, 3 * weights)
+
+# %% edit="ten_everywhere" code="flops_not_of_the_table"
+# Source: the FLOPs of the activation, copied down
+# -     work["update"] = (15 * weights, 7 * weights)
+# +     work["update"] = (10 * weights, 7 * weights)
+
+# %% edit="twice_the_flops" code="flops_not_of_the_table"
+# Source: backward takes twice forward's FLOPs, as a product does
+# -     work["activation_backward"] = (10 * outputs, 3 * outputs)
+# +     work["activation_backward"] = (20 * outputs, 3 * outputs)
+
+# %% edit="flops_for_each_number" code="side_by_another_ridge"
+# Source: intensity per number
+# -         times[name] = (max(computing, moving), "compute" if computing > moving else "memory")
+# +         side = "compute" if flops / numbers > flops_per_second / bytes_per_second else "memory"
+# +         times[name] = (max(computing, moving), side)
+
+# %% edit="ridge_inverted" code="side_by_another_ridge"
+# Source: bytes per FLOP
+# -         times[name] = (max(computing, moving), "compute" if computing > moving else "memory")
+# +         intensity = flops / (numbers * number_bytes)
+# +         times[name] = (max(computing, moving), "compute" if intensity > bytes_per_second / flops_per_second else "memory")
+
+# %% edit="microseconds" code="other_unit_returned"
+# Source: the unit in which the notebook prints
+# -         times[name] = (max(computing, moving), "compute" if computing > moving else "memory")
+# +         times[name] = (1e6 * max(computing, moving), "compute" if computing > moving else "memory")
+
+# %% edit="pair_reversed" code="no_pair"
+# Source: side and seconds, in the other order
+# -         times[name] = (max(computing, moving), "compute" if computing > moving else "memory")
+# +         times[name] = ("compute" if computing > moving else "memory", max(computing, moving))

@@ -31,7 +31,7 @@ def model_flops_utilization(
 # -     token_flops = 6 * parameters + 12 * layers * width * time
 # +     token_flops = 6 * parameters + 4 * layers * width * time
 
-# %% edit="causal_attention" code="attention_of_the_forward_pass"
+# %% edit="causal_attention" code="half_of_attention"
 # Source: the causal half, forward and backward
 # -     token_flops = 6 * parameters + 12 * layers * width * time
 # +     token_flops = 6 * parameters + 6 * layers * width * time
@@ -60,3 +60,18 @@ def model_flops_utilization(
 # Source: the rate of all over the peak of one
 # -     peak = devices * datasheet_flops_per_second / (2 if is_sparse else 1)
 # +     peak = datasheet_flops_per_second / (2 if is_sparse else 1)
+
+# %% edit="attention_recomputed" code="recomputation_counted"
+# Source: attention runs forward twice
+# -     token_flops = 6 * parameters + 12 * layers * width * time
+# +     token_flops = 6 * parameters + (16 if is_checkpointed else 12) * layers * width * time
+
+# %% edit="no_time" code="factors_of_attention"
+# Source: attention as one more layer with weights
+# -     token_flops = 6 * parameters + 12 * layers * width * time
+# +     token_flops = 6 * parameters + 12 * layers * width**2
+
+# %% edit="percent" code="percent_returned"
+# Source: 46.2 %, as published
+# -     return token_flops * tokens_per_second / peak
+# +     return 100 * token_flops * tokens_per_second / peak

@@ -11,7 +11,7 @@ def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
 # %% answer="hard_coded" code="visible_case_hard_coded"
 # Source: the number that the notebook prints
 def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
-    return 352_321_536
+    return 264_241_152
 
 
 # %% answer="copied_from_lesson" code="flops_counted"
@@ -101,3 +101,27 @@ def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
     block = 2 * tokens * 12 * width**2 + 4 * tokens * width
     head = 2 * tokens * width * vocabulary
     return 3 * (layers * block + head) + (layers * block if is_checkpointed else 0)
+
+
+# %% edit="early_stop" code="part_of_a_block_repeated"
+# Source: the counter on a checkpointed model, which stops early
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     again = batch * time * layers * (16 * width**2 + 4 * time * width)
+# +     return 3 * (blocks + head) + (again if is_checkpointed else 0)
+
+# %% edit="five_products" code="products_of_attention_backward"
+# Source: the fused backward kernel's five products
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     fifth = batch * time * layers * 2 * time * width
+# +     return 3 * (blocks + head) + fifth + (blocks if is_checkpointed else 0)
+
+# %% edit="one_head" code="attention_per_head_at_full_width"
+# Source: the features of one head
+# -     block = 2 * 12 * width**2 + 2 * 2 * time * width  # for one token: weights, then scores and values
+# +     block = 2 * 12 * width**2 + 2 * 2 * time * (width // heads)
+
+
+# %% answer="one_token" code="one_sequence_counted"
+# Source: the notebook's cell on GPT-2, which counts one token
+def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
+    return 3 * (layers * (24 * width**2 + 4 * time * width) + 2 * width * vocabulary)

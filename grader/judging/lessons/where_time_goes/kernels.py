@@ -48,7 +48,9 @@ def judge_kernel_times(observation: Observation, seed: int) -> Verdict:
         place = f"{case.rows} rows, {case.inner} to {case.columns} features, {case.number_bytes} bytes a number"
         ridge = case.flops_per_second / case.bytes_per_second
         expected = f"{name}: {_say(part.truth)} ({place}; ridge {ridge:.3g} FLOPs per byte)"
-        return TABLE.explain(answer, part, expected=expected, measured=_say(part.value), otherwise=OTHERWISE)
+        otherwise = f"You differ in `{name}`. Take its FLOPs from the table, write down the shape of each tensor that "
+        otherwise += "it reads and of each that it writes, and do not round."
+        return TABLE.explain(answer, part, expected=expected, measured=_say(part.value), otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(KERNELS)} kernels right in {len(answer.values)} layers")
 
 
@@ -60,7 +62,6 @@ def _run(kernel_times: KernelTimes, case: LayerCase) -> dict[str, list[Any]]:
     return kernel_times(*case.arguments)
 
 
-OTHERWISE = "You differ in one kernel's FLOPs or bytes. Write down each tensor that it reads and each that it writes."
 SECONDS = "max(computing, moving)"
 SIDE = '"compute" if computing > moving else "memory"'
 MOVING = "numbers * number_bytes / bytes_per_second"
@@ -105,9 +106,25 @@ TABLE = ReferenceTable(
         {SIDE: '"compute" if name == "product" else "memory"'},
     ),
     Misconception(
+        "side_by_another_ridge",
+        "You decide the side by another test than the seconds. FLOPs per *byte* above (FLOP/s) / (bytes/s) mean "
+        "compute bound.",
+        {SIDE: '"compute" if flops / numbers > flops_per_second / bytes_per_second else "memory"'},
+        variants=[
+            {SIDE: '"compute" if flops / numbers / number_bytes > bytes_per_second / flops_per_second else "memory"'}
+        ],
+    ),
+    Misconception(
+        "other_unit_returned",
+        "You return another unit. FLOPs / (FLOP/s) and bytes / (bytes/s) are seconds already.",
+        {SECONDS: f"{SECONDS} * 1e6"},
+        variants=[{SECONDS: f"{SECONDS} * 1e3"}],
+    ),
+    Misconception(
         "numbers_for_bytes",
-        "You divide numbers by the bandwidth, which is in bytes. Multiply by `number_bytes`.",
+        "You divide numbers, or bits, by the bandwidth, which is in bytes. Multiply the numbers by `number_bytes`.",
         {MOVING: "numbers / bytes_per_second"},
+        variants=[{MOVING: "numbers * number_bytes * 8 / bytes_per_second"}],
     ),
     Misconception(
         "bits_of_the_notebook",
@@ -123,18 +140,25 @@ TABLE = ReferenceTable(
             BACKWARD: "(10 * outputs, 2 * outputs)",
             UPDATE: "(15 * weights, 4 * weights)",
         },
-        variants=[
-            {FORWARD: "(10 * outputs, outputs)"},
-            {BACKWARD: "(10 * outputs, 2 * outputs)"},
-            {UPDATE: "(15 * weights, 4 * weights)"},
-        ],
+        variants=[{FORWARD: "(10 * outputs, outputs)"}, {UPDATE: "(15 * weights, 4 * weights)"}],
     ),
     Misconception(
-        "two_passes_in_backward",
-        "You count four tensors in the activation's backward pass. It reads the gradient that arrives and the saved "
-        "input, and writes one gradient.",
-        {BACKWARD: "(10 * outputs, 4 * outputs)"},
-        variants=[{BACKWARD: "(20 * outputs, 3 * outputs)"}, {BACKWARD: "(20 * outputs, 4 * outputs)"}],
+        "tensors_of_the_backward_miscounted",
+        "You move another number of tensors in the activation's backward pass. It reads the gradient that arrives and "
+        "the saved input, and writes one gradient.",
+        {BACKWARD: "(10 * outputs, 2 * outputs)"},
+        variants=[{BACKWARD: "(10 * outputs, 4 * outputs)"}, {BACKWARD: "(20 * outputs, 4 * outputs)"}],
+    ),
+    Misconception(
+        "flops_not_of_the_table",
+        "You count other FLOPs than the table: 10 for each number of the activation or its gradient, and 15 for each "
+        "weight.",
+        {UPDATE: "(10 * weights, 7 * weights)"},
+        variants=[
+            *({UPDATE: f"({flops} * weights, 7 * weights)"} for flops in (30, 45, 105)),
+            *({BACKWARD: f"({flops} * outputs, 3 * outputs)"} for flops in (8, 20, 30)),
+            *({FORWARD: f"({flops} * outputs, 2 * outputs)"} for flops in (1, 8, 20)),
+        ],
     ),
     Misconception(
         "activation_of_the_inputs",
@@ -143,6 +167,7 @@ TABLE = ReferenceTable(
             FORWARD: "(10 * rows * inner, 2 * rows * inner)",
             BACKWARD: "(10 * rows * inner, 3 * rows * inner)",
         },
+        variants=[{FORWARD: "(10 * outputs, rows * inner + outputs)"}],
     ),
     Misconception(
         "moments_read_and_not_written",
@@ -152,9 +177,9 @@ TABLE = ReferenceTable(
     Misconception(
         "tensors_of_an_update_miscounted",
         "You move another number of tensors in the update. AdamW reads the weight, its gradient and two moments, and "
-        "writes the weight and both moments.",
+        "writes the weight and both moments, each with `number_bytes` bytes a number.",
         {UPDATE: "(15 * weights, 3 * weights)"},
-        variants=[{UPDATE: f"(15 * weights, {count} * weights)"} for count in (2, 6, 8)],
+        variants=[{UPDATE: f"(15 * weights, {count} * weights)"} for count in (2, 6, 8, 9, "(3 + 16 / number_bytes)")],
     ),
     Misconception(
         "update_of_the_outputs",

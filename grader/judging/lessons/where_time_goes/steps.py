@@ -38,7 +38,8 @@ def judge_step_flops(observation: Observation, seed: int) -> Verdict:
     expected = f"{answer.truth:,.0f} FLOPs ({place})"
     measured = f"{answer.value:,.0f}, {answer.value / answer.truth:.4g} times that"
     otherwise = (
-        "You get one product of the step wrong. Count the forward pass of one block for one token, then add the head."
+        "You differ in some part of the count. Take the contractions alone, without optimizer, softmax and bias: print "
+        "the forward FLOPs of one block for one token, of all blocks and of the head, and how often you count each."
     )
     return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
 
@@ -105,6 +106,7 @@ TABLE = ReferenceTable(
         "one_block_counted",
         "You count one block. The model has `layers` of them.",
         {"tokens * layers * (2": "tokens * (2"},
+        variants=[{STEP: "3 * (blocks / layers + tokens * head) + again"}],
     ),
     Misconception(
         "gigaflops_returned",
@@ -120,8 +122,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "attention_per_head_at_full_width",
-        "You multiply attention by its heads. Each head works on width / heads features, so all of them together "
-        "compute as much as one of full width.",
+        "You multiply or divide attention by its heads. Each head works on width / heads features, so all of them "
+        "together compute as much as one of full width.",
         {ATTENTION: "4 * time * width * heads"},
         variants=[{ATTENTION: "4 * time * width // heads"}],
     ),
@@ -139,6 +141,14 @@ TABLE = ReferenceTable(
         "head_forgotten",
         "You leave out the head, which multiplies every position with the whole vocabulary.",
         {HEAD: "0"},
+        variants=[{HEAD: "0", AGAIN: "0"}],
+    ),
+    Misconception(
+        "products_of_attention_backward",
+        "You count another number of products than four in attention's backward pass: two for each of forward's two. "
+        "The fifth of a fused kernel repeats one of forward's.",
+        {STEP: f"{STEP} + tokens * layers * attention / 2"},
+        variants=[{STEP: f"{STEP} - tokens * layers * attention * {passes}"} for passes in (1, 2)],
     ),
     Misconception(
         "lookup_counted",
@@ -161,7 +171,7 @@ TABLE = ReferenceTable(
         "one_sequence_counted",
         "You count one sequence, or one position. Multiply by `batch` and by `time`.",
         {"batch * time": "time"},
-        variants=[{"batch * time": "batch"}],
+        variants=[{"batch * time": "batch"}, {"batch * time": "1", AGAIN: "0"}],
     ),
     Misconception(
         "checkpointing_ignored",
@@ -175,15 +185,22 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "whole_step_repeated",
-        "You repeat backward together with forward. Checkpointing repeats the forward pass of the blocks alone.",
+        "You repeat more than one forward pass of each block. Checkpointing repeats forward once, and not backward.",
         {AGAIN: "3 * blocks if is_checkpointed else 0"},
         variants=[{AGAIN: "2 * blocks if is_checkpointed else 0"}],
+    ),
+    Misconception(
+        "part_of_a_block_repeated",
+        "You repeat a part of each block only. PyTorch may stop early, but the contract repeats the whole forward "
+        "pass, with attention and the last layer.",
+        {AGAIN: "tokens * layers * 2 * weights if is_checkpointed else 0"},
+        variants=[{AGAIN: "tokens * layers * (4 / 3 * weights + attention) if is_checkpointed else 0"}],
     ),
     Misconception(
         "visible_case_hard_coded",
         "You return the FLOPs of the model in the notebook, whatever the arguments are. "
         "Use what your function receives.",
-        {f"return {STEP}": "return 352_321_536"},
+        {f"return {STEP}": "return 264_241_152"},
     ),
     run=_run,
     cases=step_cases,

@@ -36,10 +36,15 @@ def judge_utilization(observation: Observation, seed: int) -> Verdict:
     if answer.is_right:
         return Verdict(PASSED, "", f"the utilization of {len(answer.values)} runs right")
     run: PublishedRun = answer.case
-    expected = f"{answer.truth:.4f}, for {run.parameters:.4g} parameters on {run.devices} devices"
-    measured = f"{answer.value:.4f}, {answer.value / answer.truth:.4g} times that"
+    token_flops = 6 * run.parameters + 12 * run.layers * run.width * run.time
+    expected = f"{answer.truth:.4f}, for {run.parameters:.4g} parameters on {run.devices} devices: {token_flops:.4g} "
+    expected += (
+        f"FLOPs for each token, at a dense peak of {token_flops * run.tokens_per_second / answer.truth:.4g} FLOP/s"
+    )
+    measured = f"{answer.value:.4g}, {answer.value / answer.truth:.4g} times that"
     otherwise = (
-        "You differ in the FLOPs of a token or in the peak. Print both for the first run, and compare their sizes."
+        "You differ in the FLOPs of a token, in the peak, or in what you do with them. Print both for this run, and "
+        "compare them with the expected ones."
     )
     return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
 
@@ -63,7 +68,34 @@ TABLE = ReferenceTable(
         "attention_of_the_forward_pass",
         "You count attention's forward pass alone. Backward takes twice as much again: 12, where forward has 4.",
         {FLOPS: "6 * parameters + 4 * layers * width * time"},
-        variants=[{FLOPS: "6 * parameters + 6 * layers * width * time"}],
+    ),
+    Misconception(
+        "half_of_attention",
+        "You count half of attention: one of its two products, or the causal half of both. All scores of a sequence "
+        "count here.",
+        {FLOPS: "6 * parameters + 6 * layers * width * time"},
+    ),
+    Misconception(
+        "factors_of_attention",
+        "You count attention with other factors than 12, `layers`, `width` and `time`. In each layer, a token meets "
+        "`time` positions, each with `width` features.",
+        {FLOPS: "6 * parameters + 12 * layers * width"},
+        variants=[
+            {FLOPS: f"6 * parameters + {attention}"}
+            for attention in (
+                "12 * width * time",
+                "12 * layers * time",
+                "12 * layers * width**2",
+                "12 * layers * time**2",
+                "12 * layers * width * time**2",
+                "24 * layers * width * time",
+            )
+        ],
+    ),
+    Misconception(
+        "percent_returned",
+        "You return per cent. The contract asks for a share, such as 0.46.",
+        {"tokens_per_second / dense": "tokens_per_second / dense * 100"},
     ),
     Misconception(
         "forward_of_the_parameters",
@@ -84,10 +116,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "recomputation_counted",
-        "You count the forward pass that checkpointing repeats. That is *hardware* FLOPs utilization: MFU counts what "
-        "the model needs, so that recomputing earns nothing.",
+        "You let `is_checkpointed` change the result. Counting the repeated forward pass gives *hardware* FLOPs "
+        "utilization: MFU counts what the model needs, so that recomputing earns nothing.",
         {FLOPS: "(6 * parameters + 12 * layers * width * time) * (4 / 3 if is_checkpointed else 1)"},
-        variants=[{FLOPS: "(8 if is_checkpointed else 6) * parameters + 12 * layers * width * time"}],
+        variants=[
+            {FLOPS: "(8 if is_checkpointed else 6) * parameters + 12 * layers * width * time"},
+            {FLOPS: "6 * parameters + (16 if is_checkpointed else 12) * layers * width * time"},
+            {FLOPS: "(6 * parameters + 12 * layers * width * time) * (3 / 4 if is_checkpointed else 1)"},
+        ],
     ),
     Misconception(
         "one_device_counted",
