@@ -30,7 +30,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **Recall.** Answer, then unfold.
 #
 # <details><summary>Lesson 08: which optimizer state does 8-bit Adam keep in 32 bits?</summary>
-# The state of tensors with fewer than 4,096 numbers and, if you ask for it, that of embeddings.
+# The state of tensors with fewer than 4,096 elements and, if you ask for it, that of embeddings.
 # </details>
 # <details><summary>Lesson 02: by what do you divide the loss of a micro-batch when the last group is short?</summary>
 # By the number of micro-batches in its own group.
@@ -39,7 +39,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # %% [markdown]
 # **The problem.** A run makes 60 updates with a cosine schedule, so its learning rate falls from 0.1 to 0. To save
 # memory, you split each batch into 4 micro-batches, but leave the call `scheduler.step()` where it was, right after
-# `loss.backward()`. There is no error and no warning. What does the learning rate do?
+# `loss.backward()`. There is no error; PyTorch warns once, about the order of two calls. What does the learning rate
+# do?
 
 # %%
 optimizer = torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), lr=0.1)
@@ -48,12 +49,12 @@ for update in range(60):
     if update % 5 == 0:
         print(f"update {update:>2}: learning rate {scheduler.get_last_lr()[0]:.4f}")
     for _ in range(4):  # the micro-batches of one update
-        optimizer.step()  # here only so that the schedule may be stepped
+        optimizer.step()  # only to keep PyTorch from warning
         scheduler.step()
 
 # %% [markdown]
 # The rate reaches 0 at update 15, a quarter of the way, and then *climbs back* to the peak, because PyTorch's cosine is
-# periodic. The loss falls, stalls and rises again, and nobody suspects the schedule.
+# periodic. The loss stalls and may rise again, and nobody suspects the schedule.
 #
 # A schedule is a function of **updates**. It knows nothing about micro-batches, rows or epochs unless you account for
 # them. So count first: an epoch has `updates = micro_batches // k` if all groups are full, and one more if the last
@@ -76,7 +77,7 @@ for update in range(60):
 # | schedule | after the warm-up |
 # |---|---|
 # | `"inverse_square_root"` | is proportional to one over the square root of the update's number, without a jump |
-# | `"wsd"` | stays at the peak until the last fifth of *all* updates, in which it falls as `"linear"` does |
+# | `"wsd"` | stays at the peak until the last fifth of *all* updates, then falls in equal steps to 0 at `updates` |
 #
 # The last update of the run is number `updates - 1`, so the value at update `updates` is the one that would come next.
 # WSD is short for warm-up, stable, decay.
@@ -85,7 +86,7 @@ for update in range(60):
 # **Exercise.** Turn the six descriptions into a function.
 #
 # *Contract.*
-# - Return the learning rate of update `update`, from 0 to `updates - 1`, as a number.
+# - Return the learning rate of update `update`, from 0 to `updates - 1`, as a number or a tensor of one element.
 # - `updates` is a multiple of 5, and `updates - warm_up` a multiple of 3; `warm_up` is at least 1.
 #
 # The check asks for every update of three runs.
@@ -170,13 +171,13 @@ look(compare_with_transformers)
 # %% [markdown]
 # Two properties are worth remembering.
 #
-# - **Inverse square root** halves the rate between update `w` and update `4w`, wherever you are, so it needs no end.
-#   Linear and cosine need `updates` before they start, and are wrong if the run stops early or goes on.
-# - **WSD** needs no end either, until you decide to decay.
+# - **Inverse square root** halves the rate between update `w` and update `4w`, anywhere after the warm-up, so it needs
+#   no end. Linear and cosine need `updates` before they start, and are wrong if the run stops early or goes on.
+# - **WSD** needs its end only when you decide to decay.
 
 # %% [markdown]
-# <details><summary>An essay describes the inverse square root as "set to 0 at the beginning of training and then
-# increased by a fixed factor each epoch until reaching a maximum value, after which it remains constant", and
+# <details><summary>An essay (see Sources) describes the inverse square root as "set to 0 at the beginning of training
+# and then increased by a fixed factor each epoch until reaching a maximum value, after which it remains constant", and
 # exponential decay in nearly the same words. What is wrong?</summary>
 # The essay describes a warm-up twice and never a decay. An inverse square root falls after its peak, and an exponential
 # decay falls from the start. Both are counted in updates, not epochs, and a linear warm-up adds a fixed amount instead
@@ -220,9 +221,10 @@ for place in ("never", "after the group", "after each micro-batch"):
 # *Contract.*
 # - Each group, the short last one included, makes one update with the gradient of its mean loss, clipped to `max_norm`.
 # - The schedule steps once per update, after it.
-# - Return the norm of each update's gradient *before* clipping, as a list of numbers.
+# - Return the norm of each update's gradient *before* clipping, as a list of numbers or tensors of one element.
+# - No parameter has a gradient before the first group.
 #
-# The check compares rates, norms and weights, also on other groups.
+# The check compares rates, norms and weights, also with another `k`.
 
 # %% tags=["given"]
 from grader import check_scheduled_updates
@@ -308,12 +310,11 @@ print(f"three lengths with WSD, a decay of 20 % each: {wsd_updates:,} updates")
 # **Exercise.** Write WSD so that it can start at any update.
 #
 # *Contract.*
-# - The rate of update `u` is its group's peak times a factor: `u / warm_up` in the warm-up, 1 for the next `stable`
-#   updates; over the next `decay` updates the factor falls by equal amounts from 1, to 0 after the last of them; then
-#   it stays 0.
-# - `done` updates were made before. If `done > 0`, each group's `lr` is as it was at the interruption and its
-#   `initial_lr` is its peak.
-# - Return an object with `step()`, which is called after each update. The rates must be right as soon as it exists.
+# - The rate of update `u` is its group's peak times a factor: `u / warm_up` in the warm-up; 1 for the next `stable`
+#   updates; then it falls by equal amounts, to 0 after `decay` updates, and stays 0.
+# - `done` updates were made before. If that is 0, each group's `lr` is its peak, and `initial_lr` may be missing.
+#   Otherwise `lr` is as it was at the interruption, and `initial_lr` is the peak.
+# - Return an object with `step()`, called after each update. The rates must be right as soon as it exists.
 
 # %% tags=["given"]
 from grader import check_wsd_histories
@@ -325,9 +326,9 @@ def make_wsd(optimizer, warm_up: int, stable: int, decay: int, done: int = 0):
 
     Args:
         optimizer: Its groups may have different peaks.
-        warm_up: Updates of the warm-up.
-        stable: Updates at the peak.
-        decay: Updates of the decay.
+        warm_up: Updates of the warm-up, at least 1.
+        stable: Updates at the peak, at least 1.
+        decay: Updates of the decay, at least 1.
         done: Updates that were made before this call.
 
     Returns:
@@ -386,10 +387,10 @@ check_wsd_histories(make_wsd)
 # | default schedule | none | none | linear, to 0 |
 
 # %% [markdown]
-# Two traps. `warmup_steps=1.0` is a count of one update, not 100 % of the run. And on several processes, a prepared
-# scheduler makes **one step per process** at each update: every process sees a part of the batches, and Accelerate
-# assumes that you counted the batches of all of them. The cell makes 6 updates with a linear schedule of length 6, on
-# one process and on two.
+# Two traps. `warmup_steps=1.0` is a count of one update, not 100 % of the run. (It replaces `warmup_ratio`, which
+# transformers 5 rejects.) And on several processes, a prepared scheduler makes **one step per process** at each update,
+# unless you set `split_batches=True`: every process sees a part of the batches, and Accelerate assumes that you counted
+# the batches of all of them. The cell makes 6 updates with a linear schedule of length 6, on one process and on two.
 
 # %%
 from grader import run_ranks
@@ -467,7 +468,7 @@ print("rates:", [round(rate, 4) for rate in train_raw(reference, pairs, 2, 3, 0.
 # - Use SGD and a cosine schedule with its peak at `learning_rate`; `warm_up` is a fraction of the updates, rounded up;
 #   gradients are clipped to `max_norm`.
 # - With Accelerate, write a loop inside `accelerator.accumulate`. With the Trainer, call `Trainer.train`; `same_run`
-#   holds the other arguments. Return nothing.
+#   holds the other arguments, and defaults that you replace: `same_run | {...}`.
 #
 # The checks compare the rate of every update, and the weights at the end, in two settings.
 
@@ -554,13 +555,14 @@ check_schedule_trainer(schedule_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: print the rate before each update. Does it change when no update is made?<br>
-# Then: of Accelerate's objects, which one has to know that an update was skipped? Of the Trainer's arguments, which
-# ones replace a value that `same_run` already holds?
+# Then: of Accelerate's objects, which ones have to know that a micro-batch made no update? Of the Trainer's arguments,
+# which ones replace a value that `same_run` already holds?
 # </details>
 
 # %% [markdown]
 # **The price.** A schedule holds no tensors, and clipping holds one norm per parameter tensor. What do they cost in
-# time and memory, compared with an update of AdamW? The two updates are timed alternately.
+# time and memory, compared with an update of AdamW? The two updates are timed alternately; a difference within the
+# printed spread is noise.
 
 # %%
 from grader import format_bytes, measure_peak_memory, measure_step_time
@@ -578,8 +580,10 @@ def make_update(is_clipped: bool) -> dict:
         if is_clipped:
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        scheduler.step() if is_clipped else None
+        if is_clipped:
+            scheduler.step()
 
+    step.__name__ = "clipped, scheduled" if is_clipped else "plain"
     return {"step": step, "model": model, "optimizer": optimizer, "inputs": rows}
 
 
@@ -603,14 +607,14 @@ print(measure_step_time(plain["step"], clipped["step"], run_count=5, warm_up_cou
 # ## Further: how large a batch is worth it?
 #
 # A gradient is a mean over rows: signal plus noise. Let `G` be the gradient over all data, and `S` the sum, over all
-# its numbers, of the variance of *one row's* gradient. For a batch of `B` rows, the expected squared length of the
-# gradient `g_B` is
+# its elements, of the variance of *one row's* gradient (the trace of its covariance). For a batch of `B` rows, the
+# expected squared length of the gradient `g_B` is
 #
 # `E |g_B|² = |G|² + S / B`
 #
 # The **gradient noise scale** is `S / |G|²`, in rows. The gradient of a much smaller batch is mostly noise, so doubling
-# the batch nearly halves the number of updates. With a much larger batch, doubling it buys nothing. The noise scale is
-# therefore also called the *critical batch size*.
+# the batch nearly halves the number of updates. With a much larger batch, doubling it buys almost nothing. The noise
+# scale is therefore also called the *critical batch size*.
 
 # %% [markdown]
 # You have the gradients of `m` micro-batches anyway, and their mean is the gradient of a batch `m` times as large. That
@@ -619,9 +623,9 @@ print(measure_step_time(plain["step"], clipped["step"], run_count=5, warm_up_cou
 # **Exercise.** Estimate the noise scale from the gradients of micro-batches.
 #
 # *Contract.*
-# - `gradients` has the shape [micro-batches, numbers]; each row of it is the mean gradient over `rows` rows.
+# - `gradients` has the shape [micro-batches, elements]; each row of it is the mean gradient over `rows` rows.
 # - Use `|g|²` averaged over the micro-batches, and `|g|²` of their mean, to solve for both unknowns.
-# - Return the noise scale in rows, as a number.
+# - Return the noise scale in rows, unrounded, as a number or a tensor of one element.
 
 # %% tags=["given"]
 from grader import check_noise_scale
@@ -632,7 +636,7 @@ def gradient_noise_scale(gradients: torch.Tensor, rows: int) -> float:
     """Noise scale of a gradient.
 
     Args:
-        gradients: Gradients of micro-batches, [micro-batches, numbers].
+        gradients: Gradients of micro-batches, [micro-batches, elements].
         rows: Rows of each micro-batch.
 
     Returns:
@@ -696,7 +700,7 @@ check_noise_scale(gradient_noise_scale)
 # The `lr` in a checkpoint is already scaled. Taking it for the peak would scale it twice.
 # </details>
 #
-# **Takeaway: count updates; a schedule is a function of nothing else.**
+# **Takeaway: count updates; these six schedules depend on nothing else.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 10, where time goes.
 

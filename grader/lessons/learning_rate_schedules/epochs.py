@@ -52,10 +52,10 @@ class EpochCase:
 
 
 def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
-    """Two settings; the warm-up's share is no whole number of updates in either."""
+    """Two settings; the warm-up's share is a whole number of updates in the first only."""
     draw = random.Random(seed)
     rate, share = draw.choice((0.05, 0.2)), draw.choice((0.15, 0.35))
-    return EpochCase(2, 3, 9, 0.1, 0.25, 0.5, seed), EpochCase(3, 2, 7, rate, share, 0.3, seed + 1)
+    return EpochCase(2, 3, 8, 0.1, 0.25, 0.5, seed), EpochCase(3, 2, 7, rate, share, 0.3, seed + 1)
 
 
 def run_epoch(train: Callable[..., Any], case: EpochCase) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -65,4 +65,14 @@ def run_epoch(train: Callable[..., Any], case: EpochCase) -> tuple[dict[str, Any
     with record_training(model) as record, record_library_calls(record) as calls, record_updates(model) as options:
         train(model, case.make_dataset(), *arguments)
     value = {"rates": [update["rates"][0] for update in options.updates], "weights": flat_weights(model).cpu()}
-    return value, {"forwards": len(record.forward_rows), **calls}
+    return value, {"rows": record.forward_rows, "optimizers": _name_optimizers(options.updates), **calls}
+
+
+def _name_optimizers(updates: list[dict[str, Any]]) -> list[str]:
+    """Name the optimizers of the updates, with the options that plain SGD has not."""
+    names = set()
+    for update in updates:
+        momentum, decay = update["options"].get("momentum"), max(decay or 0.0 for decay in update["decays"])
+        parts = [update["optimizer"], f"momentum {momentum:g}" if momentum else "", f"decay {decay:g}" if decay else ""]
+        names.add(", ".join(filter(None, parts)))
+    return sorted(names)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
-UPDATES_AFTER_THE_END = 2
+UPDATES_AFTER_THE_END = 9  # a schedule that starts again shows by then
 Plan = tuple[int, int, int]  # updates of warm-up, stable phase and decay
 
 
@@ -50,7 +50,7 @@ def plan_cases(seed: int) -> tuple[PlanCase, ...]:
 
 
 def run_plan(make_wsd: Callable[..., Any], case: PlanCase) -> list[list[float]]:
-    """Run a case; return the learning rates of both groups at each update, and at two updates after the end."""
+    """Run a case; return the learning rates of both groups at each update, and at some updates after the end."""
     rates: list[list[float]] = []
     optimizer = _make_optimizer(case.peaks)
     if case.done:

@@ -41,9 +41,9 @@ class ScheduledCase:
         return make_regression(FEATURES, self.seed)
 
     def draw(self) -> list[MicroBatch]:
-        """Draw the micro-batches, on the CPU: groups with small and with large gradients in turn."""
+        """Draw the micro-batches, on the CPU: groups with small and large gradients in turn, the last one large."""
         drawn = draw_micro_batches(self.micro_batches, ROWS, FEATURES, self.seed)
-        sizes = [(0.2 if index // self.k % 2 else 2.0) * (1 + index % 2) for index in range(self.micro_batches)]
+        sizes = [(3.0 if index // self.k % 2 else 0.2) * (1 + index % 2) for index in range(self.micro_batches)]
         return [(x * min(size, 1.0), (y - i) * size) for i, ((x, y), size) in enumerate(zip(drawn, sizes, strict=True))]
 
 
@@ -51,7 +51,7 @@ def scheduled_cases(seed: int) -> tuple[ScheduledCase, ...]:
     """A short last group, and full groups of another size."""
     draw = random.Random(seed)
     k = draw.choice((2, 5))
-    return ScheduledCase(14, 4, 1.6, seed), ScheduledCase(6 * k, k, 1.5, seed + 1)
+    return ScheduledCase(14, 4, 1.5, seed), ScheduledCase(6 * k, k, 1.5, seed + 1)
 
 
 def run_scheduled(train_scheduled: Callable[..., Any], case: ScheduledCase) -> dict[str, Any]:

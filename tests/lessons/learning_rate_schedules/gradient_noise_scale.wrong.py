@@ -53,3 +53,8 @@ def gradient_noise_scale(gradients, rows):
 # Source: signal to noise
 # -     return (noise / signal).item()
 # +     return (signal / noise).item()
+
+# %% edit="biased_variance" code="spread_around_the_mean_divided_by_m"
+# Source: gradients.var(dim=0, correction=0)
+# -     noise = (small - big) / (1 / rows - 1 / batch)
+# +     noise = rows * gradients.var(dim=0, correction=0).sum()

@@ -110,3 +110,28 @@ def learning_rate_at(schedule, update, updates, warm_up, peak):
 # Source: "divided by 10" read as "less 10 %"
 # -         "step": 0.1 ** (3 * (update - warm_up) // (updates - warm_up)),
 # +         "step": 1 - 0.1 * (3 * (update - warm_up) // (updates - warm_up)),
+
+# %% edit="shift_forgotten_in_the_length" code="divided_by_all_updates"
+# Source: (step - warm_up) / total, half of the shift
+# -     done = (update - warm_up) / (updates - warm_up)
+# +     done = (update - warm_up) / updates
+
+# %% edit="thirds_of_the_run_by_division" code="steps_of_the_whole_run"
+# Source: StepLR(step_size=updates // 3)
+# -         "step": 0.1 ** (3 * (update - warm_up) // (updates - warm_up)),
+# +         "step": 0.1 ** (update // (updates // 3)),
+
+# %% edit="root_of_the_next_update" code="root_without_the_warm_up"
+# Source: step + 1, to avoid a division by zero
+# -         "inverse_square_root": math.sqrt(warm_up / update),
+# +         "inverse_square_root": math.sqrt(warm_up / (update + 1)),
+
+# %% edit="last_fifth_to_zero" code="lowest_rate_at_the_last_update"
+# Source: off by one in the decay
+# -         "wsd": min(1, (updates - update) / (updates / 5)),
+# +         "wsd": min(1, (updates - 1 - update) / (updates / 5 - 1)),
+
+# %% edit="transformers_decay" code="wsd_decays_by_a_cosine"
+# Source: get_scheduler("warmup_stable_decay"), whose decay_type is "cosine" by default
+# -         "wsd": min(1, (updates - update) / (updates / 5)),
+# +         "wsd": (1 - math.cos(math.pi * min(1, (updates - update) / (updates / 5)))) / 2,

@@ -78,3 +78,32 @@ def make_wsd(optimizer, warm_up, stable, decay, done=0):
 # Source: a linear schedule
 # -         return max(0.0, min(1.0, (updates - update) / decay))
 # +         return max(0.0, (updates - update) / (stable + decay))
+
+
+# %% answer="transformers_default" code="decays_by_a_cosine"
+# Source: get_wsd_schedule, whose decay_type is "cosine" by default
+def make_wsd(optimizer, warm_up, stable, decay, done=0):
+    from transformers import get_wsd_schedule
+
+    plan = {"num_warmup_steps": warm_up, "num_stable_steps": stable, "num_decay_steps": decay}
+    return get_wsd_schedule(optimizer, **plan, last_epoch=done - 1)
+
+
+# %% edit="count_set_afterwards" code="rate_set_by_step_only"
+# Source: scheduler.last_epoch assigned after construction
+# -     return LambdaLR(optimizer, factor, last_epoch=done - 1)
+# +     scheduler = LambdaLR(optimizer, factor)
+# +     scheduler.last_epoch = done
+# +     return scheduler
+
+# %% edit="rate_for_factor" code="factor_times_peak"
+# Source: a lambda that returns a rate
+# -     return LambdaLR(optimizer, factor, last_epoch=done - 1)
+# +     peak = optimizer.param_groups[0].get("initial_lr", optimizer.param_groups[0]["lr"])
+# +     return LambdaLR(optimizer, lambda update: peak * factor(update), last_epoch=done - 1)
+
+# %% edit="starts_over" code="peak_after_the_end"
+# Source: a periodic schedule, as CosineAnnealingLR is
+# -     def factor(update: int) -> float:
+# +     def factor(update: int) -> float:
+# +         update %= updates + 1

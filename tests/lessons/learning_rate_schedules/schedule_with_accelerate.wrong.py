@@ -86,3 +86,33 @@ def schedule_with_accelerate(model, dataset, rows, k, learning_rate, warm_up, ma
 # +             accelerator.backward(model(**batch).loss)
 # ...
 # -             optimizer.zero_grad()
+
+# %% edit="optimizer_forgotten" code="optimizer_not_prepared"
+# Source: forgotten in prepare
+# -     model, optimizer, loader, scheduler = accelerator.prepare(model, optimizer, loader, scheduler)
+# +     model, loader, scheduler = accelerator.prepare(model, loader, scheduler)
+
+# %% edit="rows_forgotten" code="other_rows"
+# Source: DataLoader(dataset)
+# -     loader = DataLoader(dataset, batch_size=rows)
+# +     loader = DataLoader(dataset)
+
+# %% edit="warm_up_one_longer" code="warm_up_always_one_longer"
+# Source: int(x) + 1 for rounding up
+# -     scheduler = get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)
+# +     scheduler = get_scheduler("cosine", optimizer, int(warm_up * updates) + 1, updates)
+
+# %% edit="share_for_a_count" code="warm_up_of_one_update"
+# Source: the Trainer's argument, handed to get_scheduler
+# -     scheduler = get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)
+# +     scheduler = get_scheduler("cosine", optimizer, warm_up, updates)
+
+# %% edit="momentum" code="another_optimizer"
+# Source: SGD as image models are trained with
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
+
+# %% edit="constant_after_the_warm_up" code="constant_rate"
+# Source: get_scheduler("constant_with_warmup")
+# -     scheduler = get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)
+# +     scheduler = get_scheduler("constant_with_warmup", optimizer, math.ceil(warm_up * updates), updates)

@@ -29,7 +29,7 @@ def schedule_with_trainer(model, dataset, rows, k, learning_rate, warm_up, max_n
 # -     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": warm_up}
 # +     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": 1.0}
 
-# %% edit="count_of_micro_batches" code="length_in_micro_batches"
+# %% edit="count_of_micro_batches" code="warm_up_in_micro_batches"
 # Source: the warm-up counted in micro-batches
 # -     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": warm_up}
 # +     count = math.ceil(warm_up * len(dataset) / rows)
@@ -39,7 +39,7 @@ def schedule_with_trainer(model, dataset, rows, k, learning_rate, warm_up, max_n
 # Source: same_run switches clipping off
 # -     run |= {"max_grad_norm": max_norm}
 
-# %% edit="clip_default" code="clipped_at_one"
+# %% edit="clip_default" code="another_max_norm"
 # Source: the Trainer's default
 # -     run |= {"max_grad_norm": max_norm}
 # +     run |= {"max_grad_norm": 1.0}
@@ -58,3 +58,19 @@ def schedule_with_trainer(model, dataset, rows, k, learning_rate, warm_up, max_n
 # Source: no accumulation, since the batch would fit
 # -     run = same_run | {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k}
 # +     run = same_run | {"per_device_train_batch_size": rows * k}
+
+# %% edit="rows_forgotten" code="other_rows"
+# Source: the Trainer's default of 8
+# -     run = same_run | {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k}
+# +     run = same_run | {"gradient_accumulation_steps": k}
+
+# %% edit="micro_batches_as_max_steps" code="epoch_repeated"
+# Source: max_steps = len(loader)
+# -     run |= {"max_grad_norm": max_norm}
+# +     run |= {"max_grad_norm": max_norm, "max_steps": len(dataset) // rows}
+
+# %% edit="warm_up_one_longer" code="warm_up_always_one_longer"
+# Source: int(x) + 1 for rounding up
+# -     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": warm_up}
+# +     count = int(warm_up * (len(dataset) // (rows * k))) + 1
+# +     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": count}

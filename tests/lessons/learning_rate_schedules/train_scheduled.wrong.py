@@ -99,3 +99,42 @@ def train_scheduled(model, loss_function, optimizer, scheduler, micro_batches, k
 # %% edit="never_cleared" code="gradients_never_cleared"
 # Source: zero_grad forgotten
 # -         optimizer.zero_grad()
+
+# %% edit="cleared_for_each_micro_batch" code="only_the_last_micro_batch"
+# Source: zero_grad next to backward, as in a loop without accumulation
+# -         optimizer.zero_grad()
+#           for inputs, targets in group:
+# +             optimizer.zero_grad()
+
+# %% edit="updated_inside_the_group" code="update_each_micro_batch"
+# Source: optimizer.step() left in the inner loop, the schedule moved out of it
+#               (loss_function(model(inputs), targets) / len(group)).backward()
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# -         optimizer.step()
+# +             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item()
+# +             optimizer.step()
+# +             optimizer.zero_grad()
+# +         norms.append(norm)
+
+# %% edit="clip_full_groups" code="short_group_not_clipped"
+# Source: everything of an update inside `if (index + 1) % k == 0`, and the rest patched in later
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         limit = max_norm if len(group) == k else math.inf
+# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), limit).item())
+
+# %% edit="schedule_full_groups" code="schedule_stepped_for_full_groups"
+# Source: as above
+# -         scheduler.step()
+# +         if len(group) == k:
+# +             scheduler.step()
+
+# %% edit="norm_limit_times_group" code="another_max_norm"
+# Source: max_norm scaled with the group
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm * len(group)).item())
+
+# %% edit="cleared_too_early" code="cleared_before_the_update"
+# Source: zero_grad moved above step
+# -         optimizer.step()
+# +         optimizer.zero_grad()
+# +         optimizer.step()

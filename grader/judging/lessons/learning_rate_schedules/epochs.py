@@ -44,17 +44,34 @@ class Usage:
     """How a learner's function used the libraries in one setting.
 
     Attributes:
-        k: Micro-batches of an update.
-        calls: What `record_library_calls` recorded, and "forwards".
+        case: The setting.
+        calls: What `record_library_calls` recorded, "rows" of each forward, and the names of the "optimizers".
+        update_count: Updates that were made.
     """
 
-    k: int
+    case: EpochCase
     calls: Mapping[str, Any]
+    update_count: int
+
+    @property
+    def k(self) -> int:
+        """Micro-batches of an update."""
+        return self.case.k
 
     @property
     def forwards_in_trainer(self) -> int:
         """Forwards that the Trainer made."""
         return sum(self.calls["forwards_in_trainer"])
+
+    @property
+    def optimizers(self) -> str:
+        """The optimizers, by name."""
+        return "; ".join(self.calls["optimizers"])
+
+    @property
+    def rows(self) -> str:
+        """Rows of the micro-batches."""
+        return ", ".join(map(str, sorted(set(self.calls["rows"]))))
 
 
 def judge_schedule_accelerate(observation: Observation, seed: int) -> Verdict:
@@ -68,21 +85,22 @@ def judge_schedule_trainer(observation: Observation, seed: int) -> Verdict:
 
 
 def _judge(observation: Observation, seed: int, usage: Table[Usage], form: str) -> Verdict:
-    for case, calls in zip(epoch_cases(seed), observation.facts["calls"], strict=True):
+    facts = observation.facts
+    for case, calls, run in zip(epoch_cases(seed), facts["calls"], facts["runs"], strict=True):
+        used = Usage(case, calls, len(run["rates"]))
         steps = calls["trainer"][:1] or calls["accumulate"][:1]
-        in_trainer = sum(calls["forwards_in_trainer"])
-        measured = f"{calls['forwards']} forwards, {in_trainer} of them in the Trainer; accumulation steps: {steps}"
-        verdict = usage.judge(Usage(case.k, calls), expected=form.format(k=case.k), measured=measured)
+        forwards = f"{len(calls['rows'])} forwards, {used.forwards_in_trainer} of them in the Trainer"
+        measured = f"{forwards}; accumulation steps: {steps}"
+        verdict = usage.judge(used, expected=form.format(k=case.k), measured=measured)
         if verdict:
             return verdict
-    runs = [run | {"weights": observation.tensors[str(index)]} for index, run in enumerate(observation.facts["runs"])]
+    runs = [run | {"weights": observation.tensors[str(index)]} for index, run in enumerate(facts["runs"])]
     answer = TABLE.answer(seed, runs)
     for key, describe in DESCRIPTIONS.items():
         part = answer.part(key)
         if not part.is_right:
-            return TABLE.explain(
-                answer, part, expected=describe(part.truth), measured=describe(part.value), otherwise=OTHERWISE[key]
-            )
+            expected, measured = describe(part.truth, part.truth), describe(part.value, part.truth)
+            return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[key])
     return Verdict(PASSED, "", f"rates and weights of the raw loop in {len(runs)} settings")
 
 
@@ -102,6 +120,29 @@ OTHER_STEPS: Misconception[Usage] = Misconception(
     "You do not hand `k` to the library. Set gradient_accumulation_steps=k.",
     shown_by=_has_other_steps,
 )
+SAME_RUN: tuple[Misconception[Usage], ...] = (
+    Misconception(
+        "other_rows",
+        "Your micro-batches do not have `rows` rows. Set the loader's batch_size, or per_device_train_batch_size.",
+        shown_by=lambda usage: set(usage.calls["rows"]) != {usage.case.rows},
+        expected="micro-batches of {case.rows} rows",
+        measured="micro-batches of {rows} rows",
+    ),
+    Misconception(
+        "epoch_repeated",
+        "You train for more than one epoch. The Trainer's default is three, and its max_steps counts updates.",
+        shown_by=lambda usage: len(usage.calls["rows"]) > usage.k * usage.case.updates,
+        expected="{case.updates} x {k} forwards",
+    ),
+    Misconception(
+        "another_optimizer",
+        "You do not train with plain SGD. Leave out momentum and weight decay; in the Trainer, replace the default "
+        "AdamW by optim='sgd'.",
+        shown_by=lambda usage: bool(usage.optimizers) and ("Adam" in usage.optimizers or "," in usage.optimizers),
+        expected="torch.SGD",
+        measured="{optimizers}",
+    ),
+)
 ACCELERATE = Table[Usage](
     Misconception(
         "trainer_used",
@@ -114,6 +155,15 @@ ACCELERATE = Table[Usage](
         shown_by=lambda usage: not usage.calls["accumulate"],
     ),
     OTHER_STEPS,
+    *SAME_RUN,
+    Misconception(
+        "optimizer_not_prepared",
+        "Your optimizer steps at every micro-batch. A prepared one waits for the last of a group: pass it to "
+        "accelerator.prepare.",
+        shown_by=lambda usage: usage.update_count > usage.case.updates,
+        expected="{case.updates} updates",
+        measured="{update_count} updates",
+    ),
 )
 TRAINER = Table[Usage](
     Misconception(
@@ -124,17 +174,24 @@ TRAINER = Table[Usage](
     Misconception(
         "trained_in_a_loop_too",
         "You train the model in a loop as well. The Trainer writes the whole loop.",
-        shown_by=lambda usage: usage.forwards_in_trainer < usage.calls["forwards"],
+        shown_by=lambda usage: usage.forwards_in_trainer < len(usage.calls["rows"]),
     ),
     OTHER_STEPS,
+    *SAME_RUN,
 )
-DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
-    "rates": lambda rates: f"{len(rates)} updates with rates " + ", ".join(f"{rate:.3g}" for rate in rates[:8]),
-    "weights": lambda weights: f"weights of norm {torch.linalg.vector_norm(weights):.6g}",
+DESCRIPTIONS: dict[str, Callable[[Any, Any], str]] = {
+    "rates": lambda rates, _: f"{len(rates)} updates with rates " + ", ".join(f"{rate:.4g}" for rate in rates[:8]),
+    "weights": lambda weights, truth: (
+        "the weights of the raw loop"
+        if weights is truth
+        else f"weights {torch.dist(weights, truth):.2g} away from them"
+    ),
 }
 OTHERWISE = {
-    "rates": "Print the rate before each update. Is it the peak, the warm-up, the length or the shape that differs?",
-    "weights": "The rates are right, the gradients are not. Look at what is divided, clipped and cleared, and when.",
+    "rates": "Compare your rates with those that train_raw returns for the same arguments: the peak, the updates "
+    "before it, and the last rate. Each update makes one step of the schedule.",
+    "weights": "Your rates are right, your gradients are not. The run is in float32, with its rows in order; a loss is "
+    "divided by k once; a group's gradient is clipped once, by its norm, before the step, and cleared after it.",
 }
 WARM_UP = "math.ceil(warm_up * updates)"
 COSINE = 'get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)'
@@ -149,7 +206,7 @@ TABLE = ReferenceTable(
     Misconception(
         "schedule_stepped_each_micro_batch",
         "Your schedule moves at every micro-batch, k times too fast. A prepared scheduler waits for the update: pass "
-        "it to accelerator.prepare.",
+        "it to accelerator.prepare, and leave step_scheduler_with_optimizer as it is.",
         {STEP: "", CLEAR: f"{CLEAR}        scheduler.step()\n"},
         variants=[{STEP: "", BACKWARD: f"{BACKWARD}; scheduler.step()"}],
     ),
@@ -160,13 +217,24 @@ TABLE = ReferenceTable(
         {"updates = len(batches) // k": "updates = len(batches)"},
         variants=[
             {COSINE: 'get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), len(batches))'},
-            {WARM_UP: "math.ceil(warm_up * len(batches))"},
+            {COSINE: 'get_scheduler("cosine", optimizer, math.ceil(warm_up * updates) * k, updates * k)'},
         ],
+    ),
+    Misconception(
+        "warm_up_in_micro_batches",
+        "You take the warm-up as a share of the micro-batches or rows. It is a share of the updates.",
+        {WARM_UP: "math.ceil(warm_up * len(batches))"},
+        variants=[{WARM_UP: "math.ceil(warm_up * len(dataset))"}],
     ),
     Misconception(
         "warm_up_rounded_down",
         "You round the warm-up down. The Trainer rounds the share up, and the other forms have to agree.",
         {WARM_UP: "int(warm_up * updates)"},
+    ),
+    Misconception(
+        "warm_up_always_one_longer",
+        "You round the warm-up down and add 1, which is one too many for a whole number. Use math.ceil.",
+        {WARM_UP: "int(warm_up * updates) + 1"},
     ),
     Misconception(
         "no_warm_up",
@@ -175,26 +243,32 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "warm_up_of_one_update",
-        "Your warm-up takes one update: a share was taken for a count. Only a number below 1 is a share.",
+        "Your warm-up takes one update. The Trainer's warmup_steps is a share only below 1, and get_scheduler always "
+        "takes a count.",
         {WARM_UP: "1"},
+        variants=[{WARM_UP: "warm_up"}],
     ),
     Misconception(
         "falls_linearly",
-        "Your rate falls linearly, the Trainer's default. Set the schedule to cosine.",
+        "Your rate falls linearly, as by default in the Trainer. Set the schedule to cosine.",
         {COSINE: COSINE.replace("cosine", "linear")},
         variants=[{COSINE: 'get_scheduler("linear", optimizer, 0, updates)'}],
     ),
     Misconception(
         "constant_rate",
-        "Your rate never changes. With `same_run`, replace its lr_scheduler_type; in a loop, step the schedule.",
+        "Your rate never falls. With `same_run`, replace its lr_scheduler_type; in a loop, use a cosine, and step it "
+        "after each update.",
         {COSINE: 'get_scheduler("constant", optimizer)'},
-        variants=[{COSINE: 'get_scheduler("constant_with_warmup", optimizer, math.ceil(warm_up * updates))'}],
+        variants=[
+            {COSINE: 'get_scheduler("constant_with_warmup", optimizer, math.ceil(warm_up * updates))'},
+            {STEP: ""},
+        ],
     ),
     Misconception(
         "other_peak",
-        "You train with another peak: the default of the Trainer is 5e-5. Set learning_rate.",
+        "You train with another peak. Pass `learning_rate` as it is; the Trainer's default is 5e-5.",
         {SGD: "torch.optim.SGD(model.parameters(), lr=5e-5)"},
-        variants=[{SGD: "torch.optim.SGD(model.parameters(), lr=learning_rate / k)"}],
+        variants=[{SGD: f"torch.optim.SGD(model.parameters(), lr=learning_rate {by} k)"} for by in "*/"],
     ),
     Misconception(
         "schedule_before_the_update",
@@ -208,40 +282,32 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "not_clipped",
-        "You do not clip the gradient. Use `max_norm`: accelerator.clip_grad_norm_, or the Trainer's max_grad_norm.",
+        "You update with the unclipped gradient. Clip it before the step: accelerator.clip_grad_norm_, or the "
+        "Trainer's max_grad_norm.",
         {CLIP: ""},
     ),
     Misconception(
-        "clipped_at_one",
-        "You clip at norm 1, the Trainer's default. Use `max_norm`.",
+        "another_max_norm",
+        "You clip at another norm than `max_norm`. Pass it as it is; the Trainer's default is 1.",
         {CLIP: CLIP.replace("max_norm)", "1.0)")},
+        variants=[{CLIP: CLIP.replace("max_norm)", "max_norm * k)")}],
     ),
     Misconception(
         "gradient_not_averaged",
-        "You leave the loss undivided by k. Call accelerator.backward(loss), which divides.",
+        "Your gradient is the sum over a group, not its mean. accelerator.backward(loss) divides by k; the Trainer "
+        "does while accepts_loss_kwargs is False.",
         {BACKWARD: "model(**batch).loss.backward()"},
     ),
     Misconception(
         "gradient_divided_twice",
-        "You divide the loss by k, and accelerator.backward divides again.",
+        "You divide the loss by k, and the library divides again: accelerator.backward and the Trainer do.",
         {BACKWARD: "(model(**batch).loss / k**2).backward()"},
-    ),
-    Misconception(
-        "another_optimizer",
-        "You train with AdamW, which is the Trainer's default. Set optim to sgd.",
-        {SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)"},
-        variants=[{SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate)"}],
     ),
     Misconception(
         "only_the_last_micro_batch",
         "You clear the gradients at the start of the loop's body. A prepared optimizer does so in the last micro-batch "
         "of a group only, and loses the others. Clear after the step.",
         {BACKWARD: f"(index + 1) % k or optimizer.zero_grad(); {BACKWARD}"},
-    ),
-    Misconception(
-        "epoch_repeated",
-        "You train for three epochs, the Trainer's default. Train for one.",
-        {"batch_size=rows))": "batch_size=rows)) * 3"},
     ),
     Misconception(
         "gradients_never_cleared",

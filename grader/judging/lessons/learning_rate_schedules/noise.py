@@ -28,12 +28,16 @@ def judge_noise_scale(observation: Observation, seed: int) -> Verdict:
     if answer.is_right:
         return Verdict(PASSED, "", f"{len(answer.values)} noise scales right")
     case: NoiseCase = answer.case
-    expected = f"{answer.truth:.4g} rows, from {case.micro_batches} gradients of {case.rows} rows each"
-    measured = f"{answer.value:.4g} rows, {answer.value / answer.truth:.3g} times that"
-    otherwise = "Compute the two squared norms first. The equations above the exercise need nothing else."
-    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+    expected = f"{answer.truth:.5g} rows, from {case.micro_batches} gradients of {case.rows} rows each"
+    measured = f"{answer.value:.5g} rows, {answer.value / answer.truth:.4g} times that"
+    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=OTHERWISE)
 
 
+OTHERWISE = (
+    "Put your two unknowns back into both equations: |G|² + S / rows should be the mean squared norm of the "
+    "micro-batches, |G|² + S / (m * rows) that of their mean. Norms sum over dim 1, means run over dim 0. "
+    "Return S / |G|²."
+)
 SMALL = "gradients.square().sum(dim=1).mean()"
 SIGNAL = "(batch * big - rows * small) / (batch - rows)"
 NOISE = "(small - big) / (1 / rows - 1 / batch)"
@@ -45,6 +49,16 @@ TABLE = ReferenceTable(
         "You take the squared norm of the mean gradient for the signal. It still holds the noise of the whole batch: "
         "solve both equations.",
         {SIGNAL: "big"},
+    ),
+    Misconception(
+        "spread_around_the_mean_divided_by_m",
+        "You divide the spread of the micro-batches around their mean by m. The mean follows them, so the spread is "
+        "too small: divide by m - 1, or solve both equations.",
+        {NOISE: "(small - big) * rows"},
+        variants=[
+            {SIGNAL: "big - (small - big) * rows / batch", NOISE: "(small - big) * rows"},
+            {SIGNAL: "big", NOISE: "(small - big) * rows"},
+        ],
     ),
     Misconception(
         "signal_of_one_micro_batch",

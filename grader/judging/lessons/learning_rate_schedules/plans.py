@@ -9,7 +9,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.learning_rate_schedules.plans import PlanCase, plan_cases, run_plan
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -33,26 +33,49 @@ def judge_wsd_histories(observation: Observation, seed: int) -> Verdict:
     if answer.is_right:
         return Verdict(PASSED, "", f"{len(answer.values)} runs right at every update, {len(answer.values) - 1} resumed")
     case: PlanCase = answer.case
-    update = next(
-        index
-        for index, (right, given) in enumerate(zip(answer.truth, answer.value, strict=True))
-        if not is_near(given, right)
-    )
+    update = _differing(answer)[0]
     plans = " + ".join(map(str, case.next_plan))
     place = f"{case.what}; {plans} updates, {case.done} of them made before" if case.done else f"{plans} updates"
     expected = f"{_text(answer.truth[update])} at update {update} ({place})"
-    otherwise = "Print the rate at every update of such a run, and compare it with one that was not interrupted."
+    otherwise = OTHERWISE[(update >= case.done) + (update > case.done)] if case.done else NOT_INTERRUPTED
     return TABLE.explain(answer, expected=expected, measured=_text(answer.value[update]), otherwise=otherwise)
+
+
+def _differing(answer: Answer) -> list[int]:
+    """Return the updates at which the first wrong run differs."""
+    pairs = enumerate(zip(answer.truth, answer.value, strict=True))
+    return [index for index, (right, given) in pairs if not is_near(given, right)]
+
+
+def _is_first_group_right(answer: Answer) -> bool:
+    return all(is_near(given[0], right[0]) for right, given in zip(answer.truth, answer.value, strict=True))
+
+
+def _is_first_rate_unset(answer: Answer) -> bool:
+    is_peak_at_first = is_near(answer.value[0], list(answer.case.peaks))
+    return set(_differing(answer)) <= {0, answer.case.done} and (is_peak_at_first or answer.case.done > 0)
 
 
 def _text(rates: list[float]) -> str:
     return "rates " + " and ".join(f"{rate:.4g}" for rate in rates)
 
 
+NOT_INTERRUPTED = (
+    "This run is not resumed. Compute your factor at update 0, `warm_up`, `warm_up + stable` and the end: it should "
+    "be 0, 1, 1 and 0, with equal steps between, and it multiplies the peak of each group, not its present rate."
+)
+OTHERWISE = (
+    NOT_INTERRUPTED.replace("is not resumed", "has not been resumed yet"),
+    "Print the rates right after your scheduler is made: they should be those of update `done`, before any step().",
+    "Your first rates after the interruption are right. Each step() moves to the next update of the plan, which is "
+    "counted from the start of the run.",
+)
 is_near = within(relative=1e-6, absolute=1e-12)
 RETURN = "return LambdaLR(optimizer, factor, last_epoch=done - 1)"
 LAST = "last_epoch=done - 1"
 DECAY = "max(0.0, min(1.0, (updates - update) / decay))"
+FIRST = "optimizer.param_groups[0]"
+RATES = "return LambdaLR(optimizer, lambda update: peak * factor(update), last_epoch=done - 1)"
 FORGET = "for group in optimizer.param_groups: group.pop('initial_lr', None)"
 
 TABLE = ReferenceTable(
@@ -86,18 +109,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_rate_for_all_groups",
-        "You set the rate of the first group in every group. Each group has a peak of its own.",
-        {
-            RETURN: "for group in optimizer.param_groups: "
-            "group['initial_lr'] = optimizer.param_groups[0].get('initial_lr', optimizer.param_groups[0]['lr'])\n"
-            "    return LambdaLR(optimizer, factor, last_epoch=done - 1)"
-        },
+        "Your rate is right in the first group only. Each group has a peak of its own: its `initial_lr` if `done > 0`.",
+        shown_by=_is_first_group_right,
     ),
     Misconception(
         "warm_up_one_update_early",
-        "You count the update that is about to be made, so that the peak comes one update early. The first update has "
-        "the rate 0.",
+        "You count the update that is about to be made. The first update has the rate 0.",
         {"return update / warm_up": "return (update + 1) / warm_up"},
+        variants=[{"return update / warm_up": "return (update + 1) / (warm_up + 1)"}],
     ),
     Misconception(
         "warm_up_not_counted",
@@ -117,8 +136,27 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "peak_after_the_end",
-        "Your rate does not stay at 0 after the end of the decay. Look at what your last branch returns.",
-        {DECAY: "(min(1.0, (updates - update) / decay) if update < updates else 1.0)"},
+        "Your rate does not stay at 0 after the end of the decay. Look at what your factor is there.",
+        shown_by=lambda answer: _differing(answer)[0] >= sum(answer.case.next_plan),
+    ),
+    Misconception(
+        "rate_set_by_step_only",
+        "Your rates become right with the first step(). They must be right as soon as the scheduler is made.",
+        shown_by=_is_first_rate_unset,
+    ),
+    Misconception(
+        "factor_times_peak",
+        "You return a rate from the function that LambdaLR calls. It multiplies what you return by each group's peak: "
+        "return the factor alone.",
+        {RETURN: f"peak = {FIRST}.get('initial_lr', {FIRST}['lr'])\n    {RATES}"},
+    ),
+    Misconception(
+        "decays_by_a_cosine",
+        "Your decay is a cosine, the default of transformers. It falls by equal amounts: decay_type='linear'.",
+        {
+            "updates = warm_up + stable + decay": "import math\n    updates = warm_up + stable + decay",
+            DECAY: "0.5 - 0.5 * math.cos(math.pi * max(0.0, min(1.0, (updates - update) / decay)))",
+        },
     ),
     Misconception(
         "no_decay",
@@ -129,11 +167,6 @@ TABLE = ReferenceTable(
         "no_stable_phase",
         "You fall as soon as the warm-up has ended. The rate stays at the peak for `stable` updates.",
         {DECAY: "max(0.0, min(1.0, (updates - update) / (stable + decay)))"},
-    ),
-    Misconception(
-        "no_warm_up",
-        "You start at the peak. The rate rises from 0 during the first `warm_up` updates.",
-        {"return update / warm_up": "return 1.0"},
     ),
     Misconception(
         "visible_case_hard_coded",

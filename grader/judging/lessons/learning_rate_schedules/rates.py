@@ -46,9 +46,11 @@ def judge_learning_rates(observation: Observation, seed: int) -> Verdict:
             if not is_near(given, right)
         )
         place = f"{case.updates} updates, {case.warm_up} of them warm-up, peak {case.peak:g}"
-        expected = f'{right:.4g} at update {update}, by the schedule "{schedule}" ({place})'
-        measured = f"{given:.4g}"
-        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE)
+        digits = next((count for count in (4, 6, 9) if f"{right:.{count}g}" != f"{given:.{count}g}"), 17)
+        expected = f'{right:.{digits}g} at update {update}, by the schedule "{schedule}" ({place})'
+        measured = f"{given:.{digits}g}"
+        otherwise = IN_THE_WARM_UP if update < case.warm_up else AFTER_THE_WARM_UP[schedule]
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(SCHEDULES)} schedules right at every update of {len(answer.values)} runs")
 
 
@@ -57,7 +59,21 @@ def _run(rate_at: RateAt, case: RunCase) -> dict[str, list[float]]:
     return {name: [rate_at(name, update, *arguments) for update in range(case.updates)] for name in SCHEDULES}
 
 
-OTHERWISE = "Compute the two updates next to this one by hand, from the table above the exercise."
+IN_THE_WARM_UP = (
+    "Your warm-up differs. In all six schedules it is a straight line: 0 at update 0, the peak at update `warm_up`."
+)
+AFTER_THE_WARM_UP = {
+    "linear": "Compute your rate at `warm_up` and at `updates`: it should be the peak and 0.",
+    "cosine": "Compute your rate at `warm_up`, halfway from there to `updates`, and at `updates`: it should be the "
+    "peak, half of it, and 0.",
+    "exponential": "Compute your rate at `warm_up` and at `updates`: it should be the peak and 1 % of it, with one "
+    "factor from each update to the next.",
+    "step": "Your steps differ. List your rates: the first third after the warm-up has the peak, the next a tenth, the "
+    "last a hundredth.",
+    "inverse_square_root": "Compute your rate at `warm_up` and at `4 * warm_up`: it should be the peak and half of it.",
+    "wsd": "Compute your rate where the last fifth of all updates begins, in its middle, and at `updates`: it should "
+    "be the peak, half of it, and 0.",
+}
 is_near = within(relative=1e-6, absolute=1e-12)
 WARM_UP = "return peak * update / warm_up"
 DONE = "(update - warm_up) / (updates - warm_up)"
@@ -80,8 +96,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "warm_up_one_update_early",
-        "You count the update that is about to be made, so that the peak comes one update early. Updates are counted "
-        "from 0: the first has the rate 0.",
+        "You count the update that is about to be made. Updates are counted from 0: the first has the rate 0.",
         {WARM_UP: "return peak * (update + 1) / warm_up"},
         variants=[{WARM_UP: "return peak * (update + 1) / (warm_up + 1)"}],
     ),
@@ -95,12 +110,21 @@ TABLE = ReferenceTable(
         "You measure progress from the start of the run, so the rate drops at the end of the warm-up. "
         "Measure it from the end of the warm-up.",
         {DONE: "update / updates"},
-        variants=[{DONE: "(update - warm_up) / updates"}],
+    ),
+    Misconception(
+        "divided_by_all_updates",
+        "You divide the updates since the warm-up by all updates, so the rate falls too slowly. Divide them by the "
+        "number of updates that follow the warm-up.",
+        {DONE: "(update - warm_up) / updates"},
     ),
     Misconception(
         "lowest_rate_at_the_last_update",
         "You reach the lowest rate at the last update. The table says at update `updates`, which is one later.",
         {DONE: "(update - warm_up) / (updates - warm_up - 1)"},
+        variants=[
+            {WSD: "min(1.0, (updates - update - 1) / last_fifth)"},
+            {WSD: "min(1.0, (updates - update - 1) / (last_fifth - 1))"},
+        ],
     ),
     Misconception(
         "whole_period_of_the_cosine",
@@ -126,15 +150,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_percent_at_each_update",
-        "You multiply by 0.01 at every update. The factor of one update is a root of 0.01: all of them together make "
-        "1 %.",
+        "You multiply by the same factor at every update, however long the run is. The factor is a root of 0.01: "
+        "all of them together make 1 %.",
         {"0.01**done": "0.01 ** (update - warm_up)"},
-        variants=[{"0.01**done": "0.99 ** (update - warm_up)"}],
-    ),
-    Misconception(
-        "one_percent_lost",
-        "You lose 1 % of the peak over the run. 1 % of it is to be left.",
-        {"0.01**done": "0.99**done"},
+        variants=[{"0.01**done": f"{factor} ** (update - warm_up)"} for factor in (0.9, 0.95, 0.99)],
     ),
     Misconception(
         "linear_for_exponential",
@@ -145,12 +164,23 @@ TABLE = ReferenceTable(
         "steps_of_the_whole_run",
         "You take the thirds of the whole run. The table means the updates that follow the warm-up.",
         {STEP: "(3 * update // updates)"},
+        variants=[{STEP: "(update // (updates // 3))"}],
     ),
     Misconception(
         "steps_not_at_thirds",
         "You divide the rate at other places than after each third. Count how many thirds are complete.",
         {STEP: "round(3 * done)"},
-        variants=[{STEP: "math.ceil(3 * done)"}, {STEP: "math.floor(2 * done)"}, {STEP: "(3 * done)"}],
+        variants=[
+            {STEP: text}
+            for text in (
+                "math.ceil(3 * done)",
+                "math.floor(2 * done)",
+                "(3 * done)",
+                "(3 * (update - warm_up + 1) // (updates - warm_up))",
+                "(3 * (update - warm_up - 1) // (updates - warm_up))",
+                "max(0, 3 * (update - warm_up - 1) // (updates - warm_up))",
+            )
+        ],
     ),
     Misconception(
         "tenth_subtracted",
@@ -159,9 +189,16 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "root_without_the_warm_up",
-        "Your rate jumps down at the end of the warm-up: 1 over the root of the update is not 1 there. "
-        "Scale it, so that it meets the peak.",
+        "Your inverse square root is below the peak at update `warm_up`. Make it proportional to 1 over the root of "
+        "`update`, with the constant that gives the peak there.",
         {ROOT: "1 / math.sqrt(max(update, 1))"},
+        variants=[
+            {ROOT: "math.sqrt(warm_up / (update + 1))"},
+            {
+                WARM_UP: "return peak * update / warm_up ** (1.5 if schedule == 'inverse_square_root' else 1)",
+                ROOT: "1 / math.sqrt(max(update, 1))",
+            },
+        ],
     ),
     Misconception(
         "divided_one_third_early",
@@ -180,7 +217,6 @@ TABLE = ReferenceTable(
         "You count updates from the end of the warm-up. The root is of the update's own number, so that the rate has "
         "halved after four warm-ups.",
         {ROOT: "1 / math.sqrt(update - warm_up + 1)"},
-        variants=[{ROOT: "math.sqrt(warm_up / (update - warm_up + warm_up + 1))"}],
     ),
     Misconception(
         "inverse_without_the_root",
@@ -206,14 +242,10 @@ TABLE = ReferenceTable(
         variants=[{"updates // 5": "updates / 10"}, {"updates // 5": "updates // 4"}, {"updates // 5": "updates / 3"}],
     ),
     Misconception(
-        "wsd_falls_at_once",
-        "Your WSD never stays at the peak. It is constant until the last fifth of the updates.",
-        {WSD: "1 - done"},
-    ),
-    Misconception(
-        "wsd_never_decays",
-        "Your WSD stays at the peak to the end. The D is its decay, over the last fifth.",
-        {WSD: "1.0"},
+        "wsd_decays_by_a_cosine",
+        "Your WSD falls by a cosine, the default of transformers. It falls by the same amount at each update: "
+        "decay_type='linear'.",
+        {WSD: "0.5 - 0.5 * math.cos(math.pi * min(1.0, (updates - update) / last_fifth))"},
     ),
     Misconception(
         "wsd_drops_into_its_decay",
@@ -224,9 +256,9 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "visible_case_hard_coded",
-        "You return the rates of the run in the notebook, whatever the arguments are. Use `updates`, `warm_up` and "
-        "`peak`.",
+        "You use numbers of the run in the notebook, whatever the arguments are. Use `updates`, `warm_up` and `peak`.",
         {"if update < warm_up:": "updates, warm_up, peak = 60, 6, 0.1\n    if update < warm_up:"},
+        variants=[{STEP: "((update - warm_up) // 18)", "updates // 5": "12"}],
     ),
     run=_run,
     cases=run_cases,

@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.learning_rate_schedules.scheduled import ScheduledCase, run_scheduled, scheduled_cases
 from grader.observation import Observation
 from grader.testbed.regressions import MicroBatch
@@ -54,9 +54,9 @@ def judge_scheduled_updates(observation: Observation, seed: int) -> Verdict:
         if part.is_right:
             continue
         case: ScheduledCase = part.case
-        expected = f"{describe(part.truth)} ({case.micro_batches} micro-batches, k = {case.k})"
-        otherwise = f"Print the {key.replace('_', ' ')} of each update, and find the first that differs."
-        return TABLE.explain(answer, part, expected=expected, measured=describe(part.value), otherwise=otherwise)
+        expected = f"{describe(part.truth, part.truth)} ({case.micro_batches} micro-batches, k = {case.k})"
+        measured = describe(part.value, part.truth)
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[key])
     return Verdict(PASSED, "", f"rates, norms and weights right in {len(runs)} runs, one with a short last group")
 
 
@@ -67,14 +67,30 @@ def _run(train: Callable[..., Any], case: ScheduledCase) -> dict[str, Any]:
 
 
 def _numbers(values: Sequence[float]) -> str:
-    return f"{len(values)} updates: " + ", ".join(f"{value:.3g}" for value in values[:8])
+    return f"{len(values)} updates: " + ", ".join(f"{value:.4g}" for value in values[:8])
 
 
-DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
-    "rates": lambda values: f"rates of {_numbers(values)}",
-    "final_rate": lambda value: f"rate {value:.3g} for the update that would follow",
-    "norms": lambda values: f"norms of {_numbers(values)}",
-    "weights": lambda weights: f"weights of norm {torch.linalg.vector_norm(weights):.5g}",
+def _updates_each_micro_batch(answer: Answer) -> bool:
+    return answer.key is None and len(answer.value["rates"]) == answer.case.micro_batches
+
+
+DESCRIPTIONS: dict[str, Callable[[Any, Any], str]] = {
+    "rates": lambda values, _: f"rates of {_numbers(values)}",
+    "final_rate": lambda value, _: f"rate {value:.4g} for the update that would follow",
+    "norms": lambda values, _: f"norms of {_numbers(values)}",
+    "weights": lambda weights, truth: (
+        "the weights after right updates"
+        if weights is truth
+        else f"weights {torch.dist(weights, truth):.2g} away from them"
+    ),
+}
+OTHERWISE = {
+    "rates": "Count your updates, then compare their rates. Each group makes one update, and scheduler.step() is "
+    "called once after it, without a number.",
+    "final_rate": "Count your calls of scheduler.step(): there is one after each update, the last one included.",
+    "norms": "Return one number for each group: the Euclidean norm of all gradients together, for the group's mean "
+    "loss, before clipping. If your first norms are right, look at how you clip in the updates before.",
+    "weights": "Your norms are right. Look at what happens to the gradient from there to optimizer.step().",
 }
 CLIP = "norms.append(clip(model.parameters(), max_norm).item())"
 BACKWARD = "(loss / len(group)).backward()"
@@ -90,16 +106,7 @@ TABLE = ReferenceTable(
     Misconception(
         "update_each_micro_batch",
         "You update after every micro-batch. Clip, update and step the schedule once for each group.",
-        {
-            BACKWARD: f"{BACKWARD}; {CLIP}; optimizer.step(); scheduler.step(); optimizer.zero_grad()",
-            f"{CLIP}\n        {STEPS}": "pass",
-        },
-        variants=[
-            {
-                BACKWARD: f"loss.backward(); {CLIP}; optimizer.step(); scheduler.step(); optimizer.zero_grad()",
-                f"{CLIP}\n        {STEPS}": "pass",
-            }
-        ],
+        shown_by=_updates_each_micro_batch,
     ),
     Misconception(
         "schedule_never_stepped",
@@ -143,9 +150,18 @@ TABLE = ReferenceTable(
         },
     ),
     Misconception(
-        "clipped_at_one",
-        "You clip at norm 1, whatever `max_norm` is.",
+        "another_max_norm",
+        "You clip at another norm than `max_norm`. Pass it as it is: what you divide is the loss.",
         {"clip(model.parameters(), max_norm)": "clip(model.parameters(), 1.0)"},
+        variants=[
+            {"clip(model.parameters(), max_norm)": "clip(model.parameters(), max_norm * len(group))"},
+            {"clip(model.parameters(), max_norm)": "clip(model.parameters(), max_norm / len(group))"},
+        ],
+    ),
+    Misconception(
+        "short_group_not_clipped",
+        "You do not clip the short last group. Its gradient may be as large as that of any other.",
+        {"clip(model.parameters(), max_norm)": "clip(model.parameters(), max_norm if len(group) == k else 1e9)"},
     ),
     Misconception(
         "clipped_each_tensor",
@@ -182,6 +198,23 @@ TABLE = ReferenceTable(
         "last_group_lost",
         "You leave out the short last group. It needs an update, too.",
         {"len(micro_batches), k)": "len(micro_batches) - k + 1, k)"},
+    ),
+    Misconception(
+        "schedule_stepped_for_full_groups",
+        "You do not step the schedule after the short last group. It counts every update.",
+        {STEPS: "optimizer.step()\n        if len(group) == k: scheduler.step()"},
+    ),
+    Misconception(
+        "only_the_last_micro_batch",
+        "Only the last micro-batch of your group reaches the update. Clear the gradients once per group, and call "
+        "backward() for each micro-batch.",
+        {BACKWARD: f"optimizer.zero_grad(); {BACKWARD}"},
+        variants=[{BACKWARD: "optimizer.zero_grad(); loss.backward()"}],
+    ),
+    Misconception(
+        "cleared_before_the_update",
+        "You clear the gradients before optimizer.step(), so your updates change nothing. Clear them after it.",
+        {STEPS: f"optimizer.zero_grad(); {STEPS}"},
     ),
     Misconception(
         "gradients_never_cleared",
