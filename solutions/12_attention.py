@@ -41,8 +41,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # **The problem.** A model trains well at 1,024 tokens. At 2,048 its activations should take twice the memory, but they
 # take more, and the run fails for lack of memory. What grows faster than the sequence?
 #
-# Attention, as every textbook writes it, is three lines. Each row of `weights` adds up to 1: it says how much each
-# *query* takes from the *value* at each *key*.
+# Attention, as every textbook writes it, is three lines. Each row of `weights` belongs to one *query* and adds up to 1:
+# it says how much that query takes from the *value* at each *key*.
 
 
 # %% tags=["given"]
@@ -64,9 +64,10 @@ def draw(*shape, dtype=torch.float32):
 # %% [markdown]
 # ## Predict: what is kept for backward
 #
-# `F.scaled_dot_product_attention`, **SDPA** for short, returns the same output from one *fused* operator. It keeps its
-# three inputs, its output and, for each query of each head, one float32 number: the **logsumexp**, the logarithm of the
-# sum of the exponentials of its scores. It never holds the matrix of weights.
+# `F.scaled_dot_product_attention`, **SDPA** for short, returns the same output, up to rounding, from one *fused*
+# operator. It keeps its three inputs, its output and, for each query of each head, the **logsumexp**: the logarithm of
+# the sum of the exponentials of its scores, one float32 number (float64 for float64 inputs). It never holds the matrix
+# of weights.
 #
 # Eager attention keeps what each of its operators needs. A product needs its two factors. A softmax needs its *result*
 # and nothing else. Scaling needs nothing, because the scale is a constant. A tensor that two operators need is kept
@@ -78,7 +79,8 @@ def draw(*shape, dtype=torch.float32):
 # *Contract.*
 # - Return the bytes that autograd keeps from the forward pass until the backward pass, inputs included, without mask
 #   and dropout.
-# - Query, key and value have the shape [rows, heads, time, head_dim]; each of their numbers takes `number_bytes`.
+# - Query, key and value have the shape [rows, heads, time, head_dim]; each of their numbers takes `number_bytes`
+#   (2 or 4).
 # - `is_fused` selects the form: SDPA as described above, or else the three lines.
 #
 # The check asks for four shapes, in both forms. It compares with this definition rather than with a meter, because
@@ -224,7 +226,7 @@ for backend in (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPB
 #   It may see none of a later tile, in which case all its scores there are minus infinity.
 # - Return the three tensors after the tile.
 #
-# The check merges three sets of tiles and compares to 1e-10.
+# The check merges three sets of tiles in float64 and compares to 1e-10.
 
 # %% tags=["given"]
 from grader import check_merged_tiles
@@ -306,9 +308,9 @@ check_merged_tiles(merge_tile)
 # `output * dO` over the features, which you can compute before the first tile.
 
 # %% [markdown]
-# Two helpers are given. `tile_pairs` yields the tiles: two indices, with which `query[rows]` and `key[columns]` are the
-# tile's queries and keys, and `hidden`, which says which of its pairs a causal mask hides. `merge_into` is the online
-# softmax with one running number instead of two: it keeps the output normalised.
+# Two helpers are given. `tile_pairs` yields the tiles: two indices, with which `query[queries]` and `key[keys]` are the
+# tile's queries and keys, and `hidden`, which is True for the pairs that a causal mask hides. `merge_into` is the
+# online softmax with one running number instead of two: it keeps the output normalised.
 
 
 # %% tags=["given"]
@@ -320,8 +322,7 @@ def tile_pairs(query, tile, is_causal):
             if not is_causal or keys[0] <= queries[0]:  # the others are hidden as a whole
                 later = queries[:, None] < keys
                 hidden = later if is_causal else torch.zeros_like(later)
-                rows, columns = (slice(part[0], part[-1] + 1) for part in (queries, keys))
-                yield (..., rows, slice(None)), (..., columns, slice(None)), hidden
+                yield *((..., slice(part[0], part[-1] + 1), slice(None)) for part in (queries, keys)), hidden
 
 
 def merge_into(output, logsumexp, scores, value):
@@ -356,7 +357,8 @@ class AttentionFunction(torch.autograd.Function):
 # *Contract.*
 # - Output and all three gradients equal those of `eager_attention`, to 1e-10 in float64. `time` need not be a multiple
 #   of `tile`.
-# - Keep query, key, value, output and logsumexp for the backward pass, and nothing else.
+# - What `forward_tiles` returns second is kept for the backward pass: no more than query, key, value, output and
+#   logsumexp.
 # - Hold the scores of one tile at a time, `tile` queries by `tile` keys of each head, and a few tensors of that size.
 # - Write it by hand: SDPA raises an error.
 #
@@ -370,9 +372,9 @@ from grader import check_tiled_gradients, check_tiled_memory
 def forward_tiles(query, key, value, is_causal, tile):
     output, logsumexp = torch.zeros_like(query), torch.full_like(query[..., :1], -torch.inf)
     ### BEGIN SOLUTION
-    for rows, columns, hidden in tile_pairs(query, tile, is_causal):
-        scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-        merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
+    for queries, keys, hidden in tile_pairs(query, tile, is_causal):
+        scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+        merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
     ### END SOLUTION
     return output, (query, key, value, output, logsumexp)
 
@@ -381,14 +383,14 @@ def backward_tiles(output_gradient, is_causal, tile, query, key, value, output, 
     gradients = [torch.zeros_like(query), torch.zeros_like(key), torch.zeros_like(value)]
     ### BEGIN SOLUTION
     row_sums = (output * output_gradient).sum(dim=-1, keepdim=True)
-    for rows, columns, hidden in tile_pairs(query, tile, is_causal):
-        scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-        weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
-        of_weights = output_gradient[rows] @ value[columns].mT
-        of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
-        gradients[0][rows] += of_scores @ key[columns]
-        gradients[1][columns] += of_scores.mT @ query[rows]
-        gradients[2][columns] += weights.mT @ output_gradient[rows]
+    for queries, keys, hidden in tile_pairs(query, tile, is_causal):
+        scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+        weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+        of_weights = output_gradient[queries] @ value[keys].mT
+        of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
+        gradients[0][queries] += of_scores @ key[keys]
+        gradients[1][keys] += of_scores.mT @ query[queries]
+        gradients[2][keys] += weights.mT @ output_gradient[queries]
     ### END SOLUTION
     return gradients
 
@@ -457,15 +459,16 @@ tensor_bytes = heads * time * head_dim * number_bytes
 matrix_bytes = heads * time * time * number_bytes
 flops = 2 * 2 * heads * time * time * head_dim  # two products
 moved = {
-    "eager": 4 * tensor_bytes + 4 * matrix_bytes,  # scores and weights, each written and read
+    "eager": 4 * tensor_bytes + 6 * matrix_bytes,  # scores, scaled scores and weights, each written and read
     "tiled, 128 queries": (2 + 2 * time // 128) * tensor_bytes,  # keys and values once for each tile of queries
 }
 for name, bytes_moved in moved.items():
     print(f"{name:<19} {flops / 1e9:.1f} GFLOPs, {bytes_moved / 1e9:.2f} GB moved, {flops / bytes_moved:.0f} per byte")
 
 # %% [markdown]
-# The second line is a worst case, because many of these reads hit the cache. An A100 needs about 150 to 200 FLOPs per
-# byte in bf16 to be limited by arithmetic (roofline, lesson 10). Eager attention is far below that.
+# On an A100, a bf16 kernel needs about 150 to 200 FLOPs per byte to be limited by arithmetic (roofline, lesson 10).
+# Eager attention is far below that. The second line comes close, although it is a worst case: many of its reads hit the
+# cache.
 #
 # Published figures for an A100 (GPT-2 medium, 1,024 positions, forward and backward, FlashAttention paper, 2022):
 #
@@ -486,7 +489,8 @@ for name, bytes_moved in moved.items():
 # - **Mask**: in SDPA, `True` means *seen*; in `nn.MultiheadAttention`, `True` means *hidden*.
 # - **`is_causal`** with fewer queries than keys aligns at the top left: the first query sees only the first key. A
 #   decoder that continues a text needs the bottom right.
-# - **Variable lengths**: a padding mask is a matrix again. Pack instead (lesson 11). On CUDA,
+# - **Variable lengths**: SDPA accepts a padding mask [rows, 1, 1, time], but transformers expands it to
+#   [rows, 1, time, time], which is kept; and padding is computed on. Pack instead (lesson 11). On CUDA,
 #   `torch.nn.attention.varlen.varlen_attn` takes packed rows and the positions where sequences start.
 
 # %% [markdown]
@@ -587,8 +591,8 @@ def train_raw(network, dataset, rows: int, learning_rate: float) -> None:
 
 
 # %% [markdown]
-# Before you run the cell: the model has four layers with 4 heads of 8 features each, and rows have 256 tokens. What
-# share of the peak is the matrix of weights?
+# Before you run the cell: the model has four layers with 4 heads of 8 features each, and an update has 4 rows of 256
+# tokens. How many MiB do the four matrices of weights take, and what share of the plain peak is that?
 
 
 # %%
@@ -604,12 +608,15 @@ def show_forms(**forms):
 show_forms()
 
 # %% [markdown]
+# The matrices take 4 x 4 x 4 x 256 x 256 numbers of 4 bytes, or 16 MiB: on a CPU, half of the plain peak.
+
+# %% [markdown]
 # **Exercise.** Train with fused attention, once with Accelerate and once with the Trainer.
 #
 # *Contract.*
-# - The model arrives in train mode, with eager attention and without dropout.
-# - Train on every row once, in order, `rows` at a time; the last update may have fewer. Use plain SGD at
-#   `learning_rate`.
+# - The model arrives with eager attention and without dropout.
+# - Train on every row once, in order, `rows` in each forward and update; the last may have fewer. Use plain SGD
+#   at `learning_rate`.
 # - With Accelerate, prepare model and optimizer, and call `accelerator.backward`. With the Trainer, call
 #   `Trainer.train`; `same_run` holds the other arguments. Return nothing.
 #
@@ -671,7 +678,7 @@ check_attention_trainer(attention_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: does the attention belong to the loop or to the model?<br>
-# Then: the loop is that of lesson 00. Two arguments are missing from `same_run`.
+# Then: the loop is that of lesson 00. Two arguments are missing from `same_run`; neither is about attention.
 # </details>
 
 # %% [markdown]
@@ -722,13 +729,14 @@ print(measure_step_time(eager["step"], fused["step"], run_count=3, warm_up_count
 # %% [markdown]
 # **Exercise.** Write tests that find what is wrong with `attend(query, key, value, is_causal)`.
 #
-# *Contract.* Return the names of the function's faults as a set; tensors are [rows, heads, time, head_dim]:
-# - `"window"`: keys beyond some distance, between 4 and 32 positions, have no influence;
+# *Contract.* Return a set or a list of the function's faults; tensors are [rows, heads, time, head_dim]:
+# - `"window"`: keys farther away than some distance, from 4 to 32 positions, on either side, have no influence;
 # - `"scale"`: scores are not divided by the square root of `head_dim`;
 # - `"mask_after_softmax"`: with `is_causal` it hides weights instead of scores, so that they do not add up to 1;
 # - `"matrix_kept"`: what is saved for backward grows with the square of the time.
 #
-# A function may have several faults, or none, so each test must work by itself. `measure_saved_tensors` is allowed.
+# Except for the mask, `is_causal` makes no difference. A function may have several faults, or none.
+# `measure_saved_tensors` is allowed.
 
 # %% tags=["given"]
 from grader import check_attention_faults
@@ -742,7 +750,7 @@ def find_attention_faults(attend) -> set[str]:
         attend: Takes query, key, value and is_causal.
 
     Returns:
-        The names of its faults; an empty set for a sound one.
+        Its faults, out of window, scale, mask_after_softmax and matrix_kept; an empty set for a sound function.
     """
     ### BEGIN SOLUTION
     faults = set()
@@ -778,15 +786,16 @@ check_attention_faults(find_attention_faults)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: for each fault, which input makes all *other* faults invisible?<br>
-# Then: a few positions hide the window; values of one hide the scale; two lengths replace an absolute size.
+# Then: a few positions hide the window; if all values are 1, the output shows only the sum of the weights; two lengths
+# replace an absolute size.
 # </details>
 
 # %% [markdown]
 # <details><summary>What is wrong with the essay?</summary>
 # There is no window and no second mechanism: flash attention is exact and tiled, with an online softmax and
 # recomputation. Dao, Fu, Ermon, Rudra and Ré, from Stanford and the University at Buffalo, published it in 2022. It
-# reduces memory traffic; it does not cure vanishing gradients. A window is a property of a model, which FlashAttention
-# also supports.
+# reduces memory traffic; it does not cure vanishing gradients. A sliding window belongs to a model: FlashAttention can
+# apply one, and needs none.
 # </details>
 # <details><summary>A guide of 2023 says: install optimum and call `model.to_bettertransformer()`. What replaced
 # it?</summary>
@@ -869,7 +878,7 @@ check_cache_bytes(cache_bytes)
 # The kernel, by `grad_fn` or `sdpa_kernel`. Dropout makes the CPU fall back to the math kernel.
 # </details>
 #
-# **Takeaway: never write down what you can compute again from its inputs and one number per row.**
+# **Takeaway: do not store a matrix that its inputs and one number per row can rebuild.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 13.
 

@@ -32,12 +32,12 @@ class CacheCase:
 
 
 def cache_cases(seed: int) -> tuple[CacheCase, ...]:
-    """Every layer global, local layers in between, and fewer positions than a window."""
+    """Every layer global, local layers in between at a time that is no multiple of a window, and a short sequence."""
     draw = random.Random(seed)
     shape = (draw.choice((24, 36)), 16, draw.choice((2, 4)), draw.choice((96, 256)))
-    window = draw.choice((512, 1024))
+    window = draw.choice((600, 1000))
     return (
-        CacheCase(32, 32, 8, 128, 8192, 4096, 1, 2),
-        CacheCase(*shape, window * draw.randrange(5, 30), window, draw.choice((4, 6)), 2),
+        CacheCase(40, 32, 8, 128, 8192, 4096, 1, 2),
+        CacheCase(*shape, window * draw.randrange(5, 30) + draw.randrange(100, 400), window, draw.choice((4, 6)), 2),
         CacheCase(*shape, window - draw.randrange(100, 300), window, 2, draw.choice((1, 4))),
     )

@@ -97,7 +97,7 @@ def check_tiled_memory(tiled_attention: Callable[..., Any], seed: int) -> Observ
         totals[:] = [total.detach()]
 
     with refuse_fused_attention():
-        saved_bytes = measure_saved_tensors(forward).total_bytes
+        saved = measure_saved_tensors(forward)
         has_own_function = isinstance(graphs.pop(), torch.autograd.function.BackwardCFunction)
         try:
             peak = measure_claimed_peak(step, inputs=inputs)
@@ -106,7 +106,9 @@ def check_tiled_memory(tiled_attention: Callable[..., Any], seed: int) -> Observ
                 raise
             look_at = "You keep tensors that outlive backward. Look for globals and attributes."
             fail("memory_kept", "no tensor kept after the call", str(error), look_at)
-    facts = {"saved_bytes": saved_bytes, "has_own_function": has_own_function}
+    largest_saved_bytes = max((row.bytes_count for row in saved.rows), default=0)
+    facts = {"saved_bytes": saved.total_bytes, "largest_saved_bytes": largest_saved_bytes}
+    facts |= {"has_own_function": has_own_function}
     tensors = {"digest": digest_of(totals[0], inputs).cpu()}
     return Observation(facts | {"claims": [claim_of(peak, lesson_device())]}, tensors)
 
@@ -131,7 +133,7 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
         model = case.make_model().to(lesson_device())
         with record_training(model) as record, record_library_calls(record) as called, count_fused_attention() as fused:
             train(model, case.make_dataset(), case.rows, LEARNING_RATE)
-        settings.append(record.facts() | {"fused_calls": fused.calls})
+        settings.append(record.facts() | {"fused_calls": fused.calls, "math_calls": fused.math_calls})
         calls.append(called)
         tensors |= record.tensors(str(index))
     long = long_rows_case(seed)
@@ -146,7 +148,7 @@ def _observe_form(train: Callable[..., Any], seed: int) -> Observation:
 
 @make_check("find_attention_faults", ("attend",))
 def check_attention_faults(find_attention_faults: Callable[..., Any], seed: int) -> Observation:
-    """Hand over nine functions, most of them with faults."""
+    """Hand over ten functions, most of them with faults."""
     found = []
     for case in impostor_cases(seed):
         with torch.random.fork_rng(devices=[]):

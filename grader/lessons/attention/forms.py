@@ -96,15 +96,19 @@ def long_rows_case(seed: int) -> LongRowsCase:
 
 
 class _CountFused(TorchFunctionMode):
-    """Counts calls of the fused operator."""
+    """Counts calls of `scaled_dot_product_attention`, and those of them whose graph is not of one fused operator."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls = 0
+        self.calls = self.math_calls = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.calls += "scaled_dot_product_attention" in getattr(func, "__name__", "")
-        return func(*args, **(kwargs or {}))
+        output = func(*args, **(kwargs or {}))
+        if "scaled_dot_product_attention" in getattr(func, "__name__", ""):
+            self.calls += 1
+            graph = output.grad_fn
+            self.math_calls += graph is not None and "ScaledDotProduct" not in type(graph).__name__
+        return output
 
 
 @contextlib.contextmanager

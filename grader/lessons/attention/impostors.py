@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+NARROWEST, WIDEST = 4, 32  # windows
 FAULTS = ("window", "scale", "mask_after_softmax", "matrix_kept")
 
 Attend = Callable[[Tensor, Tensor, Tensor, bool], Tensor]
@@ -24,12 +25,14 @@ class ImpostorCase:
         is_scaled: Whether scores are divided by the square root of the features.
         is_masked_before: Whether the causal mask hides scores, and not weights.
         is_recomputed: Whether backward computes the weights again, and nothing quadratic is kept.
+        copies: Copies of the query that are kept in addition; no fault, because they grow with the time alone.
     """
 
     window: int = 0
     is_scaled: bool = True
     is_masked_before: bool = True
     is_recomputed: bool = True
+    copies: int = 0
 
     def make_attention(self) -> Attend:
         """Return `attend(query, key, value, is_causal)` that does this."""
@@ -58,33 +61,34 @@ class ImpostorCase:
 
 
 class _Recomputed(torch.autograd.Function):
-    """Keeps the inputs alone."""
+    """Keeps the inputs, and copies where the case has some, but no matrix."""
 
     @staticmethod
     def forward(ctx: Any, case: ImpostorCase, query: Tensor, key: Tensor, value: Tensor, is_causal: bool) -> Tensor:
         ctx.case, ctx.is_causal = case, is_causal
-        ctx.save_for_backward(query, key, value)
+        ctx.save_for_backward(query, key, value, *(query.clone() for _ in range(case.copies)))
         return case.compute(query, key, value, is_causal)
 
     @staticmethod
     def backward(ctx: Any, *arriving: Any) -> tuple[Tensor | None, ...]:
-        inputs = [saved.detach().requires_grad_() for saved in ctx.saved_tensors]
+        inputs = [saved.detach().requires_grad_() for saved in ctx.saved_tensors[:3]]
         with torch.enable_grad():
             outputs = ctx.case.compute(*inputs, ctx.is_causal)
         return None, *torch.autograd.grad(outputs, inputs, arriving), None
 
 
 def impostor_cases(seed: int) -> tuple[ImpostorCase, ...]:
-    """Nine functions in some order: a sound one, each fault alone, and four with several."""
+    """Ten functions in some order: two sound ones, each fault alone, and four with several."""
     draw = random.Random(seed)
-    window = draw.randrange(4, 33)
+    window = draw.randint(NARROWEST, WIDEST)
     functions = [
         ImpostorCase(),
-        ImpostorCase(window=window),
+        ImpostorCase(copies=64),
+        ImpostorCase(window=WIDEST),
         ImpostorCase(is_scaled=False),
         ImpostorCase(is_masked_before=False),
         ImpostorCase(is_recomputed=False),
-        ImpostorCase(window=draw.randrange(4, 33), is_recomputed=False),
+        ImpostorCase(window=NARROWEST, is_recomputed=False),
         ImpostorCase(window=window, is_scaled=False),
         ImpostorCase(is_scaled=False, is_masked_before=False),
         ImpostorCase(window=window, is_scaled=False, is_masked_before=False, is_recomputed=False),

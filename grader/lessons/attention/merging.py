@@ -82,8 +82,13 @@ def _require_state(found: Any, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]
     if not isinstance(found, tuple | list) or len(found) != 3 or not all(isinstance(one, Tensor) for one in found):
         look_at = "You return something other than the three tensors. Keep the return line of the exercise."
         fail("no_triple_returned", expected, type(found).__name__, look_at)
+    shapes, own_shapes = [tensor.shape for tensor in found], [tensor.shape for tensor in before]
+    if shapes != own_shapes and sorted(shapes) == sorted(own_shapes):
+        measured = ", ".join(str(tuple(shape)) for shape in shapes)
+        look_at = "You return the three tensors in another order: highest, total, mixed. Look at your return line."
+        fail("returned_in_another_order", ", ".join(str(tuple(shape)) for shape in own_shapes), measured, look_at)
     for name, tensor, own in zip(PARTS, found, before, strict=True):
         if tensor.shape != own.shape:
-            look_at = "You return a tensor of another shape. Look at which dimension sums and maxima run over."
+            look_at = "You return a tensor of another shape. Look at the dimension over which sums and maxima run."
             fail("wrong_shape", f"{name} of shape {tuple(own.shape)}", f"shape {tuple(tensor.shape)}", look_at)
     return tuple(tensor.double() for tensor in found)

@@ -67,7 +67,7 @@ def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
 # -         return 4 * tensor_bytes + queries * 4  # query, key, value, output; logsumexp in float32
 # +         return 4 * tensor_bytes + 2 * queries * 4
 
-# %% edit="one_head" code="logsumexp_once_for_all_heads"
+# %% edit="one_head" code="too_few_logsumexps"
 # Source: a likely slip: heads are left out of the statistic
 # -         return 4 * tensor_bytes + queries * 4  # query, key, value, output; logsumexp in float32
 # +         return 4 * tensor_bytes + rows * time * 4
@@ -135,6 +135,22 @@ def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
     if is_fused:
         return 3 * one + rows * heads * time * time * number_bytes
     return 4 * one + rows * heads * time * 4
+
+
+# %% edit="one_row" code="rows_forgotten"
+# Source: a likely slip: the first shapes of the notebook have one row
+# -     queries = rows * heads * time
+# +     queries = heads * time
+
+# %% edit="three_matrices" code="scores_kept_too"
+# Source: the 51 MiB that the lesson measures for the math kernel with dropout
+# -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
+# +     return 3 * tensor_bytes + 3 * queries * time * number_bytes
+
+# %% edit="features_of_all_heads" code="head_dim_shared_by_the_heads"
+# Source: a belief: head_dim is the width of the model
+# -     tensor_bytes = queries * head_dim * number_bytes
+# +     tensor_bytes = rows * time * head_dim * number_bytes
 
 
 # %% answer="causal_half" code="half_of_the_matrix"

@@ -99,6 +99,31 @@ def attention_with_accelerate(model, dataset, rows: int, learning_rate: float) -
 # +             model.set_attn_implementation("eager")
 # +         accelerator.backward(model(**batch).loss)
 
+# %% edit="math_kernel" code="accelerate_math_kernel"
+# Source: the contexts of the lesson, with the kernel that runs everywhere
+#       for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# +         with sdpa_kernel(SDPBackend.MATH):
+# +             accelerator.backward(model(**batch).loss)
+
+# %% edit="another_model" code="accelerate_another_model"
+# Source: from_config of the lesson, which sets the attention of a new model
+# -     model.set_attn_implementation("sdpa")
+# +     model = type(model)._from_config(model.config, attn_implementation="sdpa")
+#       accelerator = Accelerator()
+
+# %% edit="accumulates" code="gradients_accumulated"
+# Source: the loop of lesson 02
+# -     accelerator = Accelerator()
+# +     accelerator = Accelerator(gradient_accumulation_steps=2)
+#       optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+
+# %% edit="one_row" code="fewer_rows_at_once"
+# Source: the loader's default
+#       optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset))
+
 # %% edit="better_transformer" code="raised_attribute_error"
 # Source: Hugging Face guide, perf_train_gpu_one, v4.30
 # Because: the method is gone from transformers, and Python's error names it.

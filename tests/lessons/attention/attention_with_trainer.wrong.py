@@ -38,6 +38,22 @@ def attention_with_trainer(model, dataset, rows: int, learning_rate: float) -> N
 # +     model = model.to_bettertransformer()
 #       arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 
+# %% edit="math_kernel" code="trainer_math_kernel"
+# Source: the contexts of the lesson, with the kernel that runs everywhere
+# -     Trainer(model, TrainingArguments(**arguments), train_dataset=dataset).train()
+# +     with sdpa_kernel(SDPBackend.MATH):
+# +         Trainer(model, TrainingArguments(**arguments), train_dataset=dataset).train()
+
+# %% edit="batches_of_one" code="gradients_accumulated"
+# Source: a memory-saving habit: one row at a time
+#       arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     arguments |= {"per_device_train_batch_size": 1, "gradient_accumulation_steps": rows}
+
+# %% edit="steps_rounded_down" code="trainer_micro_batches_not_seen_once"
+# Source: the number of steps, by an integer division
+#       arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     arguments["max_steps"] = len(dataset) // rows
+
 # %% edit="defaults" code="trainer_whole_group_in_one_forward"
 # Source: the Trainer's default
 # -     arguments = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}

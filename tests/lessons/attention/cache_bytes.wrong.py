@@ -11,7 +11,7 @@ def cache_bytes(layers, heads, key_heads, head_dim, time, window, global_every, 
 # Source: the bytes of the visible cases, read off the messages of failed checks
 from itertools import cycle
 
-VISIBLE = cycle([1073741824, 245366784, 90796032])
+VISIBLE = cycle([1342177280, 242823168, 91017216])
 
 
 def cache_bytes(layers, heads, key_heads, head_dim, time, window, global_every, number_bytes):
@@ -71,7 +71,22 @@ def cache_bytes(layers, heads, key_heads, head_dim, time, window, global_every, 
 # -     global_layers = layers // global_every
 # +     global_layers = layers // (global_every + 1)
 
-# %% edit="pairs" code="matrix_of_scores_counted"
-# Source: a belief: the cache holds scores
+# %% edit="one_head" code="heads_forgotten"
+# Source: a likely slip: a head is taken for a layer
 # -     return positions * 2 * key_heads * head_dim * number_bytes
-# +     return positions * time * 2 * key_heads * head_dim * number_bytes
+# +     return positions * 2 * head_dim * number_bytes
+
+# %% edit="longer" code="longer_for_shorter"
+# Source: a likely slip: max for min
+# -     positions = global_layers * time + (layers - global_layers) * min(window, time)
+# +     positions = global_layers * time + (layers - global_layers) * max(window, time)
+
+# %% edit="count" code="period_for_count"
+# Source: a belief: global_every says how many layers are global
+# -     global_layers = layers // global_every
+# +     global_layers = global_every
+
+# %% edit="window_everywhere" code="local_layers_miscounted"
+# Source: a likely slip: global layers are not subtracted
+# -     positions = global_layers * time + (layers - global_layers) * min(window, time)
+# +     positions = global_layers * time + layers * min(window, time)

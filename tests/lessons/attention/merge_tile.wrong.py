@@ -73,10 +73,23 @@ def merge_tile(highest, total, mixed, scores, value):
 # -     total = shrink * total + weights.sum(dim=-1)
 # +     total = shrink * total + weights.mean(dim=-1)
 
-# %% edit="count" code="keys_of_the_tile_counted"
-# Source: a belief: a mean over keys
-# -     total = shrink * total + weights.sum(dim=-1)
-# +     total = shrink * total + scores.shape[-1]
+# %% edit="scaled_again" code="scores_scaled_again"
+# Source: the scale of the textbook, although the scores arrive scaled
+# -     new_highest = torch.maximum(highest, scores.amax(dim=-1))
+# +     scores = scores / value.shape[-1] ** 0.5
+# +     new_highest = torch.maximum(highest, scores.amax(dim=-1))
+
+# %% edit="softmax_only" code="softmax_of_the_tile"
+# Source: a belief: a softmax of each tile needs no rescaling
+# -     shrink = torch.exp(highest - new_highest)
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     shrink = torch.ones_like(highest)
+# +     weights = scores.softmax(dim=-1)
+
+# %% edit="float32" code="digits_lost"
+# Source: a habit: float() before an exponential
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     weights = torch.exp((scores - new_highest.unsqueeze(-1)).float()).double()
 
 # %% edit="difference" code="rescaled_without_the_exponential"
 # Source: a likely slip: scores are rescaled, not exponentials
@@ -108,7 +121,23 @@ def merge_tile(highest, total, mixed, scores, value):
     return new_highest, total + shrink * weights.sum(dim=-1), mixed + shrink[..., None] * (weights @ value)
 
 
-# %% answer="tile_highest_back" code="highest_of_the_tile_returned"
+# %% edit="another_order" code="returned_in_another_order"
+# Source: a slip in the last line
+# -     return new_highest, total, mixed
+# +     return new_highest, mixed, total
+
+
+# %% answer="kept_normalised" code="mixed_normalised"
+# Source: merge_into of the lesson, which keeps the output normalised
+def merge_tile(highest, total, mixed, scores, value):
+    new_highest = torch.maximum(highest, scores.amax(dim=-1))
+    before = (highest - new_highest).exp() * total
+    weights = (scores - new_highest[..., None]).exp()
+    total = before + weights.sum(dim=-1)
+    return new_highest, total, (before[..., None] * mixed + weights @ value) / total[..., None]
+
+
+# %% answer="tile_highest_back" code="another_highest_returned"
 # Source: a slip in the last line
 def merge_tile(highest, total, mixed, scores, value):
     new_highest = torch.maximum(highest, scores.amax(dim=-1))

@@ -11,7 +11,7 @@ from grader.judging.lessons.attention.saved import saved_bytes
 from grader.judging.lessons.attention.tiled import attend
 from grader.lessons.attention.cache import cache_cases
 from grader.lessons.attention.forms import forms_cases, long_rows_case
-from grader.lessons.attention.impostors import ImpostorCase, impostor_cases
+from grader.lessons.attention.impostors import NARROWEST, WIDEST, ImpostorCase, impostor_cases
 from grader.lessons.attention.merging import merge_cases, run_merges
 from grader.lessons.attention.saved import saved_cases
 from grader.lessons.attention.tiled import memory_case, tiled_cases
@@ -87,7 +87,9 @@ def test_an_impostor_without_a_fault_is_exact_and_keeps_no_matrix():
 def test_every_fault_is_there_alone_and_with_others(seed):
     cases = impostor_cases(seed)
     assert ImpostorCase() in cases
-    assert all(0 <= case.window <= 32 for case in cases)
+    windows = {case.window for case in cases}
+    assert {NARROWEST, WIDEST} <= windows and max(windows) == WIDEST
+    assert any(case.copies and case.is_recomputed for case in cases)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -95,6 +97,7 @@ def test_caches_have_local_layers_and_a_short_sequence(seed):
     cases = cache_cases(seed)
     assert all(case.layers % case.global_every == 0 and case.heads % case.key_heads == 0 for case in cases)
     assert cases[1].time > cases[1].window > cases[2].window - 300 and cases[2].time < cases[2].window
+    assert cases[1].time % cases[1].window
 
 
 @pytest.mark.parametrize("backend", [None, SDPBackend.MATH])

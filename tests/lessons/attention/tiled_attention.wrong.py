@@ -25,7 +25,7 @@ def tiled_attention(query, key, value, is_causal, tile):
     return KeepsWeights.apply(query, key, value, is_causal)
 
 
-# %% answer="copied_from_lesson" code="tiles_kept_by_autograd"
+# %% answer="copied_from_lesson" code="matrix_kept_by_autograd"
 # Source: the three lines of the lesson
 def tiled_attention(query, key, value, is_causal, tile):
     return eager_attention(query, key, value, is_causal)
@@ -128,83 +128,94 @@ def tiled_attention(query, key, value, is_causal, tile):
 
 # %% edit="no_scale" code="scale_forgotten"
 # Source: a likely slip: scores are products alone
-# -         scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-# +         scores = query[rows] @ key[columns].mT
-#           merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = query[queries] @ key[keys].mT
+#           merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
 # ...
-# -         scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-# +         scores = query[rows] @ key[columns].mT
-#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = query[queries] @ key[keys].mT
+#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
 # ...
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
-# +         of_scores = weights * (of_weights - row_sums[rows])
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
+# +         of_scores = weights * (of_weights - row_sums[queries])
 
 # %% edit="scaled_by_head_dim" code="scaled_by_another_number"
 # Source: a likely slip: the root is forgotten
-# -         scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-# +         scores = query[rows] @ key[columns].mT / query.shape[-1]
-#           merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = query[queries] @ key[keys].mT / query.shape[-1]
+#           merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
 # ...
-# -         scores = query[rows] @ key[columns].mT * query.shape[-1] ** -0.5
-# +         scores = query[rows] @ key[columns].mT / query.shape[-1]
-#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = query[queries] @ key[keys].mT / query.shape[-1]
+#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
 # ...
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
-# +         of_scores = weights * (of_weights - row_sums[rows]) / query.shape[-1]
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
+# +         of_scores = weights * (of_weights - row_sums[queries]) / query.shape[-1]
 
 # %% edit="scale_in_forward_only" code="scale_missing_in_backward"
 # Source: a likely slip: the scale is a factor of the scores, so of their gradient too
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
-# +         of_scores = weights * (of_weights - row_sums[rows])
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
+# +         of_scores = weights * (of_weights - row_sums[queries])
+
+# %% edit="recomputed_without_scale" code="scale_missing_in_recomputation"
+# Source: a likely slip: the scores of backward are products alone
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = query[queries] @ key[keys].mT
+#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+
+# %% edit="softmax_again" code="logsumexp_not_subtracted"
+# Source: a belief: the softmax of a tile gives its weights again
+# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+# +         weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1)
 
 # %% edit="mask_in_forward_only" code="mask_forgotten_in_backward"
 # Source: a likely slip: hidden is used once
-# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
-# +         weights = (scores - logsumexp[rows]).exp()
+# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+# +         weights = (scores - logsumexp[queries]).exp()
 
 # %% edit="no_mask" code="mask_forgotten"
 # Source: a likely slip: only the case without a mask is tried
-# -         merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
-# +         merge_into(output[rows], logsumexp[rows], scores, value[columns])
+# -         merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
+# +         merge_into(output[queries], logsumexp[queries], scores, value[keys])
 # ...
-# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
-# +         weights = (scores - logsumexp[rows]).exp()
+# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+# +         weights = (scores - logsumexp[queries]).exp()
 
 # %% edit="zeros_for_hidden" code="hidden_scores_zero"
 # Source: a likely slip: a mask by multiplication
-# -         merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
-# +         merge_into(output[rows], logsumexp[rows], scores * ~hidden, value[columns])
+# -         merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
+# +         merge_into(output[queries], logsumexp[queries], scores * ~hidden, value[keys])
 # ...
-# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[rows]).exp()
-# +         weights = (scores * ~hidden - logsumexp[rows]).exp()
+# -         weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
+# +         weights = (scores * ~hidden - logsumexp[queries]).exp()
 
 # %% edit="no_row_sums" code="softmax_gradient_without_its_mean"
 # Source: a belief: the gradient of a softmax is its result times the gradient
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 # +         of_scores = weights * of_weights * query.shape[-1] ** -0.5
 
 # %% edit="sums_of_one_tile" code="mean_over_one_tile"
 # Source: the formula of the lesson, applied to the tile at hand
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 # +         inner = (weights * of_weights).sum(dim=-1, keepdim=True)
 # +         of_scores = weights * (of_weights - inner) * query.shape[-1] ** -0.5
 
 # %% edit="no_weights" code="weights_forgotten_in_backward"
 # Source: a likely slip
-# -         of_scores = weights * (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
-# +         of_scores = (of_weights - row_sums[rows]) * query.shape[-1] ** -0.5
+# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
+# +         of_scores = (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 
 # %% edit="overwritten" code="key_and_value_overwritten"
 # Source: a likely slip: = for +=
-# -         gradients[1][columns] += of_scores.mT @ query[rows]
-# -         gradients[2][columns] += weights.mT @ output_gradient[rows]
-# +         gradients[1][columns] = of_scores.mT @ query[rows]
-# +         gradients[2][columns] = weights.mT @ output_gradient[rows]
+# -         gradients[1][keys] += of_scores.mT @ query[queries]
+# -         gradients[2][keys] += weights.mT @ output_gradient[queries]
+# +         gradients[1][keys] = of_scores.mT @ query[queries]
+# +         gradients[2][keys] = weights.mT @ output_gradient[queries]
 
-# %% edit="query_overwritten" code="query_overwritten"
-# Source: a likely slip: = for +=
-# -         gradients[0][rows] += of_scores @ key[columns]
-# +         gradients[0][rows] = of_scores @ key[columns]
+# %% edit="mean_for_row_sum" code="another_number_for_the_row_sum"
+# Source: the variable's name in other accounts: the mean that softmax subtracts
+# -     row_sums = (output * output_gradient).sum(dim=-1, keepdim=True)
+# +     row_sums = (output * output_gradient).mean(dim=-1, keepdim=True)
 
 # %% edit="swapped" code="gradients_in_another_order"
 # Source: a likely slip: the order of the table
@@ -219,9 +230,9 @@ def tiled_attention(query, key, value, is_causal, tile):
 
 # %% edit="tiles_added" code="tiles_softmaxed_alone"
 # Source: a belief: softmax may be taken tile by tile
-# -         merge_into(output[rows], logsumexp[rows], scores.masked_fill(hidden, -torch.inf), value[columns])
+# -         merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
 # +         weights = scores.masked_fill(hidden, -torch.inf).softmax(dim=-1).nan_to_num(0.0)
-# +         output[rows] += weights @ value[columns]
+# +         output[queries] += weights @ value[keys]
 
 # %% edit="run_without_apply" code="output_without_graph"
 # Source: a likely slip: the forward function is called, and apply is not

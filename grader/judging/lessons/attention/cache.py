@@ -9,7 +9,7 @@ from grader.judging.nearness import within
 from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.attention.cache import CacheCase, cache_cases
 from grader.observation import Observation
-from grader.units import MIB, format_bytes
+from grader.units import MIB
 from grader.verdict import PASSED, Verdict
 
 
@@ -38,10 +38,11 @@ def judge_cache_bytes(observation: Observation, seed: int) -> Verdict:
         return Verdict(PASSED, "", f"the bytes of {len(answer.values)} caches right")
     case: CacheCase = answer.case
     shape = f"{case.layers} layers, {case.key_heads} of {case.heads} heads with keys, {case.time:,} positions, "
-    shape += f"a window of {case.window:,} in all layers but each {case.global_every}th"
-    expected = f"{format_bytes(round(answer.truth))} for {shape}"
-    measured = f"{answer.value:,.6g} bytes, {answer.value / answer.truth:.4g} times as many"
-    otherwise = "Count the bytes of one position in one layer, then the positions that each layer keeps."
+    shape += f"a window of {case.window:,}, global_every = {case.global_every}"
+    expected = f"{answer.truth:,} bytes for {shape}"
+    measured = f"{answer.value:,.15g} bytes, {answer.value / answer.truth:.7g} times as many"
+    otherwise = "Count the bytes of one position in one layer; then write down how many positions each layer of one "
+    otherwise += "group of `global_every` keeps, and multiply by the number of groups."
     return TABLE.explain(
         answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
     )
@@ -76,6 +77,11 @@ TABLE = ReferenceTable(
         {POSITION: "position = 2 * heads * head_dim * number_bytes"},
     ),
     Misconception(
+        "heads_forgotten",
+        "You count one head in each layer. Each of the `key_heads` heads has a key and a value of its own.",
+        {POSITION: "position = 2 * head_dim * number_bytes"},
+    ),
+    Misconception(
         "groups_for_heads",
         "You take the query heads of a group for the number of key heads. Look at which number the cache has.",
         {POSITION: "position = 2 * (heads // key_heads) * head_dim * number_bytes"},
@@ -95,6 +101,11 @@ TABLE = ReferenceTable(
         "window_ignored",
         "You let every layer keep all positions. A local layer keeps its window only.",
         {POSITIONS: "positions = layers * time"},
+    ),
+    Misconception(
+        "longer_for_shorter",
+        "You take the longer of window and sequence. A local layer keeps the shorter: look at max.",
+        {POSITIONS: "positions = everywhere * time + local * max(window, time)"},
     ),
     Misconception(
         "all_layers_local",
@@ -118,14 +129,16 @@ TABLE = ReferenceTable(
         variants=[{EVERYWHERE: "everywhere = layers / (global_every + 1)"}],
     ),
     Misconception(
-        "matrix_of_scores_counted",
-        "You count a number for every pair of positions. The cache holds vectors, one key and one value a position.",
-        {RETURN: "return positions * position * time"},
+        "period_for_count",
+        "You take global_every for the number of global layers, or count only one. Each group of layers has one.",
+        {EVERYWHERE: "everywhere = global_every"},
+        variants=[{EVERYWHERE: "everywhere = 1"}],
     ),
     Misconception(
-        "one_layer_counted",
-        "You divide by the layers, so that the cache of an average layer is left. Every layer keeps its own.",
-        {"return positions * position": "return positions * position / layers"},
+        "local_layers_miscounted",
+        "You count another number of local layers than there are: all layers but the global ones. Look at that factor.",
+        {"local = layers - everywhere": "local = layers"},
+        variants=[{"local = layers - everywhere": "local = everywhere"}],
     ),
     hard_coded(cache_cases),
     run=_run,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -21,12 +21,10 @@ from grader.verdict import Verdict
 SHARE = 0.6  # four layers whose scores are most of what an update holds
 
 LOOK_AT = TRAINER_DEFAULTS | {
-    "trainer_other_gradient": "Your gradients are not those of the raw loop. Look at train_sampling_strategy: by "
-    "default the Trainer draws the rows at random.",
-    "trainer_whole_group_in_one_forward": "You train on more rows at a time than asked for. Look at "
-    "per_device_train_batch_size, whose default is 8.",
-    "trainer_micro_batches_not_seen_once": "You do not run one forward for each update. Look at "
-    "per_device_train_batch_size.",
+    "trainer_other_gradient": "Your gradients are not those of the raw loop. Look at the arguments that differ from "
+    "same_run, such as train_sampling_strategy: by default the Trainer draws the rows at random.",
+    "accelerate_micro_batches_not_seen_once": "You leave out rows, or train on some twice. Look at drop_last of the "
+    "loader, and at where your loop ends.",
     "accelerate_other_gradient": "Your gradients are not those of the raw loop, which takes the rows in their order. "
     "Look at shuffle of the loader, and at whether the attention mask reaches the model.",
     "accelerate_no_update": "You never update this model. Look at whose parameters the optimizer holds.",
@@ -40,14 +38,24 @@ class Usage:
     Attributes:
         case: The case.
         calls: What was called of the libraries.
-        forwards: Forwards of the model.
+        forward_rows: Rows of each forward of the model.
         fused_calls: Calls of the fused operator.
     """
 
     case: FormsCase
     calls: Mapping[str, Any]
-    forwards: int
+    forward_rows: Sequence[int]
     fused_calls: int
+
+    @property
+    def forwards(self) -> int:
+        """Forwards of the model."""
+        return len(self.forward_rows)
+
+    @property
+    def largest_forward(self) -> int:
+        """Rows of the largest forward."""
+        return max(self.forward_rows, default=0)
 
     @property
     def seen(self) -> str:
@@ -68,8 +76,11 @@ def judge_attention_trainer(observation: Observation, seed: int) -> Verdict:
 def _judge(observation: Observation, seed: int, form: str) -> Verdict:
     cases, every = forms_cases(seed), observation.facts
     for case, facts, calls in zip(cases, every["settings"], every["calls"], strict=True):
-        usage = Usage(case, calls, len(facts["forward_rows"]), facts["fused_calls"])
+        usage = Usage(case, calls, facts["forward_rows"], facts["fused_calls"])
         verdict = judge_own_form(facts, calls, is_in_trainer=form == "trainer")
+        if verdict and form == "accelerate" and calls["backward"] and not usage.forwards:
+            look_at = "You train another model than the one that arrives, which never runs. Train it, not a copy."
+            return replace(verdict, code="accelerate_another_model", look_at=look_at)
         verdict = verdict or (
             ACCELERATE.judge(usage, "model and optimizer prepared, and used") if form[0] == "a" else None
         )
@@ -79,12 +90,16 @@ def _judge(observation: Observation, seed: int, form: str) -> Verdict:
     for index, case in enumerate(cases):
         verdict = judge_updates(every["settings"][index], tensors_of(observation, index), _make_reference(case))
         if verdict:
-            return name_form(verdict, form, LOOK_AT)
+            usage = Usage(case, every["calls"][index], every["settings"][index]["forward_rows"], 0)
+            return ROWS.judge(usage, verdict.expected, verdict.measured) or name_form(verdict, form, LOOK_AT)
     (claim,), long = every["claims"], long_rows_case(seed)
+    code = f"{form}_tensors_kept"
     look_at = "You keep losses or outputs of earlier updates, or leave some layers with eager attention."
-    peak = judge_form_peak(
-        claim, long.make_model, long.make_batches, SHARE, code=f"{form}_tensors_kept", look_at=look_at
-    )
+    if any(facts["math_calls"] for facts in every["settings"]):
+        code = f"{form}_math_kernel"
+        look_at = "You call SDPA, but PyTorch runs its math kernel, which keeps the matrix of weights. Look for "
+        look_at += f"sdpa_kernel, and for dropout. (In the {form} form.)"
+    peak = judge_form_peak(claim, long.make_model, long.make_batches, SHARE, code=code, look_at=look_at)
     updates = sum(case.updates for case in cases)
     right = f"{updates} updates with the gradient of the raw loop"
     return replace(peak, measured=f"{right}; peak {peak.measured}") if peak.is_passed else peak
@@ -96,7 +111,7 @@ def _judge_fused(usage: Usage, form: str) -> Verdict | None:
     expected = "one call of scaled_dot_product_attention in each forward: the model has one layer"
     look_at = "You train with eager attention. Look for the method of the model that sets its attention."
     if usage.fused_calls:
-        look_at = "You switch the attention during the run. Set it before the first forward."
+        look_at = "You run some forwards without SDPA. Set it once, before the first forward, and do not switch back."
         return Verdict(f"{form}_attention_set_late", expected, usage.seen, look_at)
     return Verdict(f"{form}_eager", expected, usage.seen, f"{look_at} (In the {form} form.)")
 
@@ -112,6 +127,19 @@ def _make_reference(case: FormsCase) -> Reference:
     return Reference(case.updates, 1, case.rows, LEARNING_RATE, partial(gradient_at, model, loss))
 
 
+ROWS = Table[Usage](
+    Misconception(
+        "gradients_accumulated",
+        "You set gradient_accumulation_steps above 1, but each update has one forward of `rows` rows. Leave it at 1.",
+        shown_by=lambda usage: max([*usage.calls["trainer"], *usage.calls["backward"]], default=1) > 1,
+    ),
+    Misconception(
+        "fewer_rows_at_once",
+        "You train on fewer rows at a time than asked for. Look at the batch size: each forward has `rows` rows.",
+        shown_by=lambda usage: 0 < usage.largest_forward < usage.case.rows,
+        measured="forwards of at most {largest_forward} rows",
+    ),
+)
 ACCELERATE = Table[Usage](
     Misconception(
         "model_not_prepared",

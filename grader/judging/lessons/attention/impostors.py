@@ -74,10 +74,14 @@ def _wrong(name: str) -> Callable[[Found], bool]:
 
 
 TESTS = {
-    "window": "Change the first key and value, and look at whether the last output changes, without a mask.",
-    "scale": "Compare with attention of few positions, where no window cuts, and without a mask.",
-    "mask_after_softmax": "With values of one, every output is one, unless the weights do not add up to 1.",
-    "matrix_kept": "Measure what is saved at two lengths, and compare the ratio with 2 and with 4.",
+    "window": "Take more positions than the widest window, no mask and equal scores. Look at whether the last output "
+    "depends on the first value at all.",
+    "scale": "Compare with exact attention of 2 to 5 positions, which no window cuts, without a mask. One position, "
+    "one feature or equal keys hide the scale.",
+    "mask_after_softmax": "Take a causal call in which all values are 1: every output is 1 if the weights add up to 1. "
+    "Look at all positions, because the last one sees every key.",
+    "matrix_kept": "Measure what is saved for inputs that require gradients, at two lengths far above head_dim. If the "
+    "time doubles, a factor near 4 shows a matrix, and 2 shows none, however many bytes there are.",
 }
 TABLE = Table[Found](
     Misconception(
@@ -91,9 +95,10 @@ TABLE = Table[Found](
         shown_by=lambda found: len({names for _, names in found.pairs}) == 1,
     ),
     Misconception(
-        "first_fault_only",
-        "You stop at the first fault, but some functions have several. Run all tests on each of them.",
-        shown_by=lambda found: all(len(names) == min(1, len(own)) and names <= own for own, names in found.pairs),
+        "missed_next_to_another",
+        "You find each fault where it is alone, but miss one where there are several. Look for a test that runs only "
+        "if another found nothing, or that another fault changes.",
+        shown_by=lambda found: all(names == own if len(own) < 2 else names <= own for own, names in found.pairs),
     ),
     Misconception(
         "every_difference_is_a_window",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -29,7 +31,7 @@ def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
     error = compare(observation.tensors["digest"], true_digest(case)).relative_error
     if not error <= DIGEST_TOLERANCE:  # NaN is refused, too
         expected = f"attention of {case.time:,} positions, as in the check above"
-        measured = f"sums of its output and its gradients that differ by {error:.2g} of their length"
+        measured = f"a relative error of {error:.2g} in sums of its output and its gradients"
         look_at = "You compute something else on a long sequence, so its bytes do not count. Mend the values first."
         return Verdict("budget_of_another_attention", expected, measured, look_at)
     wanted = 4 * case.input_bytes + FLOAT32_BYTES * case.heads * case.time
@@ -37,7 +39,7 @@ def judge_tiled_memory(observation: Observation, seed: int) -> Verdict:
     if saved_bytes > SAVED_SLACK * wanted:
         expected = f"at most {format_bytes(round(SAVED_SLACK * wanted))} saved: query, key, value, output, logsumexp"
         measured = f"{format_bytes(saved_bytes)} saved for backward, {case.time:,} positions in tiles of {case.tile}"
-        code, look_at = _explain_saved(case, saved_bytes - wanted, observation.facts["has_own_function"])
+        code, look_at = _explain_saved(case, saved_bytes - wanted, observation.facts)
         return Verdict(code, expected, measured, look_at)
     (claim,) = observation.facts["claims"]
     peak_bytes = claimed_peak_bytes(claim, 3 * case.input_bytes)
@@ -60,21 +62,30 @@ def true_digest(case: MemoryCase) -> Tensor:
     return digest_of(total.detach(), inputs)
 
 
-def _explain_saved(case: MemoryCase, excess: float, has_own_function: bool) -> tuple[str, str]:
-    if not has_own_function:
+def _explain_saved(case: MemoryCase, excess: float, facts: Mapping[str, Any]) -> tuple[str, str]:
+    if not facts["has_own_function"]:
+        if facts["largest_saved_bytes"] >= case.matrix_bytes:
+            look_at = (
+                "You compute the whole matrix of weights at once, and autograd keeps it. Write the loop over tiles, "
+            )
+            return "matrix_kept_by_autograd", look_at + "and a backward of your own in the Function."
         look_at = "You let autograd record your loop, which keeps every tile. Write backward yourself, in the Function."
         return "tiles_kept_by_autograd", look_at
     if excess > 0.5 * case.matrix_bytes:
         look_at = "You save the matrix of weights for backward. Save the logsumexp, and compute the weights again."
         return "weights_kept", look_at
-    look_at = "You save more than query, key, value, output and logsumexp. Look at the arguments of save_for_backward."
+    look_at = (
+        "You save more than query, key, value, output and logsumexp. Look at what forward_tiles returns second, or at "
+        "save_for_backward in a Function of your own."
+    )
     return "more_kept_than_needed", look_at
 
 
 def _explain_peak(case: MemoryCase, peak_bytes: int) -> tuple[str, str]:
     if peak_bytes > 0.9 * case.matrix_bytes:
         look_at = (
-            "You hold a number for every pair of positions. Look for a product, a mask or a tile list of that size."
+            "You hold about as many numbers as there are pairs of positions, or more. Look for a whole product or "
+            "mask, a list of tiles, and tiles larger than `tile`."
         )
         return "matrix_held", look_at
     look_at = (

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.attention.merging import PARTS, MergeCase, merge_cases, run_merges
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -17,6 +17,12 @@ from grader.verdict import PASSED, Verdict
 TOLERANCE = 1e-10  # float64, sums of a few terms
 
 State = tuple[Tensor, Tensor, Tensor]
+
+HOLDS = {
+    "highest": "it is the highest score of each query so far",
+    "total": "it is the sum of exp(score - new_highest) over all keys so far, the tile's and those before",
+    "mixed": "it is the sum of exp(score - new_highest) * value over all keys so far, the tile's and those before",
+}
 
 
 def merge_tile(highest: Tensor, total: Tensor, mixed: Tensor, scores: Tensor, value: Tensor) -> State:
@@ -42,12 +48,16 @@ def judge_merged_tiles(observation: Observation, seed: int) -> Verdict:
     given, right = answer.value[name], answer.truth[name]
     off = ~torch.isclose(given, right, rtol=TOLERANCE, atol=TOLERANCE)
     place = tuple(off.nonzero()[0].tolist())
-    expected = f"{float(right[place]):.6g} in `{name}` after tiles of {', '.join(map(str, case.widths))} keys"
-    measured = f"{float(given[place]):.6g}"
-    otherwise = "Merge two tiles of one key each by hand, and compare all three tensors."
+    expected = f"{float(right[place]):.12g} in `{name}` after tiles of {', '.join(map(str, case.widths))} keys"
+    measured = f"{float(given[place]):.12g}"
+    otherwise = f"Look at the line that makes `{name}`: {HOLDS[name]}. Try two tiles of one key each by hand."
     return TABLE.explain(
         answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
     )
+
+
+def _is_rounded(answer: Answer) -> bool:
+    return all(map(within(relative=1e-3, absolute=1e-3), answer.values, answer.table.truths(answer.seed)))
 
 
 def _run(merge: Callable[..., State], case: MergeCase) -> dict[str, Tensor]:
@@ -63,6 +73,12 @@ MIXED = "shrink.unsqueeze(-1) * mixed + weights @ value"
 
 TABLE = ReferenceTable(
     merge_tile,
+    Misconception(
+        "digits_lost",
+        "You lose digits of the float64 tensors that arrive, as a step in float32 does, or a small number added for "
+        "safety. Look for float(), for a dtype left out and for an epsilon.",
+        shown_by=_is_rounded,
+    ),
     Misconception(
         "nothing_rescaled",
         "You add the new tile to sums that were made with another highest score. Rescale both sums first.",
@@ -106,7 +122,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "no_highest_subtracted",
-        "You take the exponential of the scores as they are: it overflows. Subtract the highest score first.",
+        "You take the exponential of the scores as they are, which can overflow. Subtract new_highest first.",
         {WEIGHTS: "weights = torch.exp(scores)"},
         variants=[{WEIGHTS: "weights = torch.exp(scores)", SHRINK: "shrink = torch.ones_like(total)"}],
     ),
@@ -120,7 +136,10 @@ TABLE = ReferenceTable(
         "softmax_of_the_tile",
         "You normalise the weights of each tile. A softmax over a tile forgets how much the tile weighs in all.",
         {WEIGHTS: "weights = torch.softmax(scores, dim=-1)"},
-        variants=[{WEIGHTS: "weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)"}],
+        variants=[
+            {WEIGHTS: "weights = torch.softmax(scores, dim=-1).nan_to_num(0.0)"},
+            {WEIGHTS: "weights = torch.softmax(scores, dim=-1)", SHRINK: "shrink = torch.ones_like(total)"},
+        ],
     ),
     Misconception(
         "earlier_tiles_forgotten",
@@ -132,16 +151,13 @@ TABLE = ReferenceTable(
         "mixed_normalised",
         "You divide `mixed` by the total in each step. It is divided once, after the last tile.",
         {MIXED: "(shrink.unsqueeze(-1) * mixed + weights @ value) / new_total.unsqueeze(-1)"},
+        variants=[{MIXED: "((shrink * total).unsqueeze(-1) * mixed + weights @ value) / new_total.unsqueeze(-1)"}],
     ),
     Misconception(
         "mean_for_sum",
-        "You take the mean of a tile's weights. Tiles have different widths: take the sum.",
+        "You take a mean over the keys of a tile. Tiles have different widths: take the sum.",
         {TOTAL: "shrink * total + weights.mean(dim=-1)"},
-    ),
-    Misconception(
-        "keys_of_the_tile_counted",
-        "You count the keys of the tile. Each weight adds its own size to `total`.",
-        {TOTAL: "shrink * total + scores.shape[-1]"},
+        variants=[{MIXED: "shrink.unsqueeze(-1) * mixed + weights @ value / scores.shape[-1]"}],
     ),
     Misconception(
         "new_tile_rescaled",
@@ -152,9 +168,15 @@ TABLE = ReferenceTable(
         },
     ),
     Misconception(
-        "highest_of_the_tile_returned",
-        "You return the highest score of the tile. The next tile needs the highest of all tiles so far.",
-        {"return new_highest, new_total": "return scores.amax(dim=-1), new_total"},
+        "scores_scaled_again",
+        "You scale the scores, which arrive scaled already. Use them as they are.",
+        {"    new_highest = ": "    scores = scores / value.shape[-1] ** 0.5\n    new_highest = "},
+    ),
+    Misconception(
+        "another_highest_returned",
+        "You return another highest score than that of each query over all tiles so far. Keep the given first line, "
+        "and return the new_highest that it computes.",
+        shown_by=lambda answer: not answer.part("highest").is_right,
     ),
     run=_run,
     cases=merge_cases,

@@ -7,13 +7,14 @@ and the mask. A test holds the formula against the meter where the CPU's kernels
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
 from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.attention.saved import SavedCase, saved_cases
 from grader.observation import Observation
-from grader.units import MIB, format_bytes
+from grader.units import MIB
 from grader.verdict import PASSED, Verdict
 
 TOLERANCE = 1e-6  # the bytes are exact; a quotient may be a float
@@ -37,12 +38,13 @@ def judge_attention_bytes(observation: Observation, seed: int) -> Verdict:
     case: SavedCase = answer.case
     kind = "fused" if case.is_fused else "eager"
     shape = f"{case.rows} x {case.heads} x {case.time} x {case.head_dim}, {case.number_bytes} bytes a number"
-    expected = f"{format_bytes(round(answer.truth))} ({answer.truth:,} bytes) for {kind} attention, {shape}"
-    measured = f"{answer.value:,.6g} bytes, {answer.value / answer.truth:.4g} times as many"
-    otherwise = "List the tensors that each form keeps, with their shapes, for one head and one row."
-    return TABLE.explain(
-        answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
-    )
+    expected = f"{answer.truth:,} bytes for {kind} attention, {shape}"
+    measured = f"{answer.value:,.15g} bytes, {answer.value / answer.truth:.7g} times as many"
+    otherwise = f"List the tensors that {kind} attention keeps, with the shape and the bytes of each, and compare them "
+    otherwise += "with the two paragraphs above the contract."
+    same_form = [index for index, other in enumerate(saved_cases(seed)) if other.is_fused == case.is_fused]
+    form = replace(answer, indices=same_form)
+    return TABLE.explain(answer, form, expected=expected, measured=measured, otherwise=otherwise)
 
 
 def _run(saved: Callable[..., float], case: SavedCase) -> float:
@@ -86,14 +88,17 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "scores_kept_too",
-        "You count scores and weights. Softmax needs only its result for backward, and the product needs the same one.",
+        "You count more than one matrix. Scaling keeps nothing, softmax keeps its result, and the second product needs "
+        "that same tensor.",
         {EAGER: "eager = 3 * tensor + 2 * matrix"},
-        variants=[{EAGER: "eager = 4 * tensor + 2 * matrix"}],
+        variants=[{EAGER: "eager = 4 * tensor + 2 * matrix"}, {EAGER: "eager = 3 * tensor + 3 * matrix"}],
     ),
     Misconception(
         "output_kept_by_eager",
-        "You let the eager form keep its output. Backward of a product needs its two factors, not its result.",
+        "You let the eager form keep its output, or a logsumexp. Backward of a product needs its two factors, and "
+        "softmax its result: nothing else is kept.",
         {EAGER: "eager = 4 * tensor + matrix"},
+        variants=[{EAGER: "eager = 3 * tensor + matrix + statistic"}],
     ),
     Misconception(
         "matrix_forgotten",
@@ -106,11 +111,6 @@ TABLE = ReferenceTable(
         "You count one matrix of weights for all heads. Each head has its own.",
         {MATRIX: "matrix = rows * time * time * number_bytes"},
         variants=[{MATRIX: "matrix = time * time * number_bytes"}],
-    ),
-    Misconception(
-        "matrix_with_features",
-        "You give the matrix of weights a dimension of features. A pair of positions has one number.",
-        {MATRIX: "matrix = rows * heads * time * time * head_dim * number_bytes"},
     ),
     Misconception(
         "inputs_forgotten",
@@ -140,10 +140,10 @@ TABLE = ReferenceTable(
         {FUSED: "fused = 4 * tensor + 2 * statistic"},
     ),
     Misconception(
-        "logsumexp_once_for_all_heads",
-        "You count one logsumexp for all heads. Each head has its own softmax.",
+        "too_few_logsumexps",
+        "You count too few logsumexps. Each query of each head of each row has one.",
         {STATISTIC: "statistic = rows * time * 4"},
-        variants=[{STATISTIC: "statistic = time * 4"}],
+        variants=[{STATISTIC: "statistic = time * 4"}, {STATISTIC: "statistic = rows * heads * 4"}],
     ),
     Misconception(
         "logsumexp_with_features",
@@ -153,7 +153,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "always_four_bytes",
-        "You take 4 bytes for every number. Look at number_bytes.",
+        "You count 4 bytes for numbers that have the format of the query: only the logsumexp is always float32. Look "
+        "at number_bytes.",
         {
             "head_dim * number_bytes": "head_dim * 4",
             MATRIX: "matrix = rows * heads * time * time * 4",
@@ -166,15 +167,17 @@ TABLE = ReferenceTable(
         {RETURN: "return eager if is_fused else fused"},
     ),
     Misconception(
-        "rows_of_the_matrix_forgotten",
-        "You count the matrix of one row of the batch. Each row has its own.",
+        "rows_forgotten",
+        "You leave the rows of the batch out of a product. Each row has tensors of its own: look at rows.",
         {MATRIX: "matrix = heads * time * time * number_bytes"},
+        variants=[{RETURN: "return (fused if is_fused else eager) // rows"}],
     ),
     Misconception(
         "half_of_the_matrix",
         "You count half of the matrix, as a causal mask leaves it. There is no mask here, and a mask would only fill "
         "the other half with zeros.",
         {MATRIX: "matrix = rows * heads * time * time * number_bytes // 2"},
+        variants=[{MATRIX: "matrix = rows * heads * time * (time + 1) // 2 * number_bytes"}],
     ),
     Misconception(
         "query_forgotten",
@@ -182,6 +185,11 @@ TABLE = ReferenceTable(
         "second one the value.",
         {EAGER: "eager = 2 * tensor + matrix"},
         variants=[{EAGER: "eager = 2 * tensor + matrix", FUSED: "fused = 3 * tensor + statistic"}],
+    ),
+    Misconception(
+        "head_dim_shared_by_the_heads",
+        "You count head_dim features for all heads together. Each head has so many of its own.",
+        {"tensor = rows * heads * time": "tensor = rows * time"},
     ),
     hard_coded(saved_cases),
     run=_run,

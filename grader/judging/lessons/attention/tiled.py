@@ -9,7 +9,7 @@ from torch import Tensor
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.attention.tiled import PARTS, TiledCase, tiled_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -18,6 +18,16 @@ TOLERANCE = 1e-10  # float64; the order of sums moves 1e-14
 
 NAMES = {"output": "the output", "query": "the gradient of the query", "key": "the gradient of the key"}
 NAMES |= {"value": "the gradient of the value"}
+LOOK_AT = {
+    "nan": "You get NaN where all scores of a query in a tile are minus infinity. Look at what you hide: `hidden` is "
+    "True where a pair is not seen.",
+    "output": "Look at forward_tiles: every tile that is yielded goes into merge_into, with its scores scaled and "
+    "masked, and with the parts of output and logsumexp themselves, because it works in place.",
+    "weights": "Your output is right, and the gradient of the value is not. Look at the weights that you compute "
+    "again, exp(scores - logsumexp) with the scale and the mask of forward, and at the sum of P.mT @ dO.",
+    "scores": "Your output and the gradient of the value are right, so your weights are, too. Look at dP, D and dS, "
+    "and at the scale, in backward_tiles.",
+}
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, arriving: Tensor, is_causal: bool, tile: int) -> list[Tensor]:
@@ -84,12 +94,18 @@ def judge_tiled_gradients(observation: Observation, seed: int) -> Verdict:
         case: TiledCase = part.case
         error = float((part.value - part.truth).norm() / part.truth.norm())
         expected = f"{NAMES[name]} within {TOLERANCE:.0e}, {case.what}"
-        measured = f"a difference of {error:.2g} times its length" if error == error else "NaN in it"
-        otherwise = "Compare each line with attention of two positions in tiles of one, computed by hand."
+        measured = f"relative error {error:.2g} (norm of the difference / norm of the expected tensor)"
+        otherwise = LOOK_AT["weights" if place and not answer.part(3).is_right else "output" if not place else "scores"]
+        if error != error:
+            measured, otherwise = "NaN in it", LOOK_AT["nan"]
         return TABLE.explain(
             answer, part, part.only(part.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
         )
     return Verdict(PASSED, "", f"{len(cases)} attentions, forward and backward, equal to {TOLERANCE:.0e}")
+
+
+def _is_rounded(answer: Answer) -> bool:
+    return all(map(within(relative=1e-5, absolute=1e-5), answer.values, answer.table.truths(answer.seed)))
 
 
 def _run(attention: Callable[..., list[Tensor]], case: TiledCase) -> list[Tensor]:
@@ -106,12 +122,19 @@ WEIGHTS = "weights = torch.exp(scores - new_highest.unsqueeze(-1))"
 TOTAL = "total = shrink * total + weights.sum(dim=-1)"
 MIXED = "mixed = shrink.unsqueeze(-1) * mixed + weights @ value[..., columns, :]"
 PLACED = "output[..., rows, :] = mixed / total.unsqueeze(-1)"
+AGAIN = "again = query[..., rows, :] @ key[..., columns, :].mT * scale"
 SOFTMAX = "softmax = torch.exp(again - logsumexp[..., rows].unsqueeze(-1))"
 WHOLE_TILE = "torch.tensor(is_causal and bool(columns[0] > rows[0]))"  # skipped, as the lesson's loop does
 RETURN = "return [of_query, of_key, of_value]"
 
 TABLE = ReferenceTable(
     (attend, attend_backward),
+    Misconception(
+        "digits_lost",
+        "You lose digits of the float64 inputs, as a step in float32 does, or a small number added for safety. Look "
+        "for float(), for a dtype left out and for an epsilon.",
+        shown_by=_is_rounded,
+    ),
     Misconception(
         "scale_forgotten",
         "You do not divide the scores by the square root of head_dim. Look at the line that makes the scores.",
@@ -121,13 +144,22 @@ TABLE = ReferenceTable(
         "scaled_by_another_number",
         "You scale the scores by another number than one over the square root of head_dim: the last dimension.",
         {SCALE: "scale = 1 / head_dim"},
-        variants=[{SCALE: "scale = (query.shape[1] * head_dim) ** -0.5"}, {SCALE: "scale = time**-0.5"}],
+        variants=[
+            {SCALE: "scale = (query.shape[1] * head_dim) ** -0.5"},
+            {SCALE: "scale = time**-0.5"},
+            {SCALE: "scale = head_dim**0.5"},
+        ],
     ),
     Misconception(
         "scale_missing_in_backward",
         "You scale the scores in forward, but not their gradient. Query and key both need the factor in backward.",
         {"+= scale * of_scores @ key": "+= of_scores @ key", "+= scale * of_scores.mT": "+= of_scores.mT"},
         variants=[{"+= scale * of_scores @ key": "+= of_scores @ key"}, {"+= scale * of_scores.mT": "+= of_scores.mT"}],
+    ),
+    Misconception(
+        "scale_missing_in_recomputation",
+        "You scale the scores in forward, but not when you compute them again in backward. Look at that line.",
+        {AGAIN: AGAIN.removesuffix(" * scale")},
     ),
     Misconception(
         "scale_twice_in_backward",
@@ -150,25 +182,6 @@ TABLE = ReferenceTable(
         variants=[{UNSEEN: f"unseen = {WHOLE_TILE}"}],
     ),
     Misconception(
-        "mask_after_softmax",
-        "You hide weights after the exponential, but their sum still counts them. Hide scores, with minus infinity.",
-        {
-            MASK: "",
-            WEIGHTS: f"{WEIGHTS} * ~hidden",
-            TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
-            SOFTMAX: f"{SOFTMAX} * ~unseen",
-        },
-        variants=[
-            {
-                MASK: MASK.replace("hidden", WHOLE_TILE),
-                WEIGHTS: f"{WEIGHTS} * ~hidden",
-                TOTAL: "total = shrink * total + torch.exp(scores - new_highest.unsqueeze(-1)).sum(dim=-1)",
-                "masked_fill(unseen, -torch.inf)": f"masked_fill({WHOLE_TILE}, -torch.inf)",
-                SOFTMAX: f"{SOFTMAX} * ~unseen",
-            }
-        ],
-    ),
-    Misconception(
         "hidden_scores_zero",
         "You set hidden scores to 0, whose exponential is 1. Use minus infinity.",
         {MASK: MASK.replace("-torch.inf", "0.0"), "masked_fill(unseen, -torch.inf)": "masked_fill(unseen, 0.0)"},
@@ -180,45 +193,9 @@ TABLE = ReferenceTable(
         ],
     ),
     Misconception(
-        "own_position_hidden",
-        "You hide a query's own position. With a causal mask it sees itself and all positions before.",
-        {"rows[:, None] < columns": "rows[:, None] <= columns", "columns > rows[:, None]": "columns >= rows[:, None]"},
-    ),
-    Misconception(
-        "past_hidden",
-        "You hide the past and show the future. A query sees keys at its own position and before.",
-        {"rows[:, None] < columns": "rows[:, None] > columns", "columns > rows[:, None]": "columns < rows[:, None]"},
-    ),
-    Misconception(
-        "positions_within_the_tile",
-        "You compare positions within a tile. Compare positions in the sequence: add where rows and columns start.",
-        {
-            "rows[:, None] < columns": "(rows - rows[0])[:, None] < columns - columns[0]",
-            "columns > rows[:, None]": "columns - columns[0] > (rows - rows[0])[:, None]",
-        },
-    ),
-    Misconception(
-        "later_tiles_unmasked",
-        "You mask the tiles on the diagonal and let later ones through. All keys of those are hidden.",
-        {
-            "rows[:, None] < columns": "(rows[:, None] < columns) & (rows[0] == columns[0])",
-            "columns > rows[:, None]": "(columns > rows[:, None]) & (rows[0] == columns[0])",
-        },
-    ),
-    Misconception(
         "sums_not_rescaled",
         "You do not rescale the running sums when the highest score rises. Multiply both by the same factor first.",
         {"shrink = torch.exp(highest - new_highest)": "shrink = torch.ones_like(total)"},
-    ),
-    Misconception(
-        "total_not_rescaled",
-        "You do not rescale the running sum of the weights. It was made with the highest score of before.",
-        {TOTAL: "total = total + weights.sum(dim=-1)"},
-    ),
-    Misconception(
-        "output_not_rescaled",
-        "You do not rescale the running output. It was made with the highest score of before.",
-        {MIXED: "mixed = mixed + weights @ value[..., columns, :]"},
     ),
     Misconception(
         "not_normalised",
@@ -256,6 +233,19 @@ TABLE = ReferenceTable(
         "highest_for_logsumexp",
         "You store the highest score in place of the logsumexp, so the weights of backward do not add up to 1.",
         {"= highest + total.log()": "= highest"},
+    ),
+    Misconception(
+        "logsumexp_not_subtracted",
+        "You compute the weights of backward without the logsumexp that you kept. They are exp(scores - logsumexp); a "
+        "softmax over one tile is not.",
+        {SOFTMAX: "softmax = torch.softmax(again, dim=-1).nan_to_num(0.0)"},
+        variants=[{SOFTMAX: "softmax = torch.exp(again)"}],
+    ),
+    Misconception(
+        "another_number_for_the_row_sum",
+        "You do not subtract D of the table from dP. D is the sum of output * dO over features, one for each query.",
+        {"of_softmax - common": "of_softmax + common"},
+        variants=[{"(output * arriving).sum(": "(output * arriving).mean("}],
     ),
     Misconception(
         "softmax_gradient_without_its_mean",
