@@ -154,7 +154,9 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_dispatched_tokens",
         "check_expert_costs",
         "check_routing_bias",
+        "check_tight_job",
     ),
+    "grader.lessons.mixture_of_experts.job": ("make_tight_job",),
     "grader.lessons.quantization_and_lora.checks": (
         "check_adapted_layer",
         "check_fake_quantization",
@@ -221,6 +223,7 @@ HOMES: Final[dict[str, tuple[str, ...]]] = {
         "check_offloaded_gradients",
         "check_offloaded_peak",
         "check_offloaded_tensors",
+        "check_shared_job",
         "check_streamed_peak",
         "check_streamed_prediction",
         "check_streamed_traffic",
@@ -470,6 +473,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.capstone.parts": ("check_composed_peak", "check_front"),
     "grader.judging.lessons.mixture_of_experts.costs": ("check_expert_costs",),
     "grader.judging.lessons.mixture_of_experts.dispatch": ("check_dispatch_rows", "check_dispatched_tokens"),
+    "grader.judging.lessons.mixture_of_experts.job": ("check_tight_job",),
     "grader.judging.lessons.mixture_of_experts.routing": ("check_balance_loss", "check_routing_bias"),
     "grader.judging.lessons.quantization_and_lora.adapters": ("check_adapted_layer",),
     "grader.judging.lessons.quantization_and_lora.codes": ("check_nf4_codes",),
@@ -553,6 +557,7 @@ JUDGES: Final[dict[str, tuple[str, ...]]] = {
     "grader.judging.lessons.number_formats.limits": ("check_format_limits",),
     "grader.judging.lessons.number_formats.moments": ("check_moment_fate", "check_stochastic_rounding"),
     "grader.judging.lessons.number_formats.rounding": ("check_rounded_values",),
+    "grader.judging.lessons.offloading.job": ("check_shared_job",),
     "grader.judging.lessons.offloading.saved": (
         "check_offloaded_gradients",
         "check_offloaded_peak",

@@ -576,6 +576,111 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
 # Time decides, next to memory: measure the link before you choose. And look at the cheaper remedies first: an 8-bit
 # state (lesson 8) and a checkpoint (lesson 3) need no link at all.
 
+# %% [markdown] tags=["further"]
+# ## Further: a job on four ranks
+#
+# Four ranks train one model together. The next cell measures one update in the ordinary way, on a single rank: it would
+# hold the same bytes on each of four. You have less than half of that.
+
+# %% tags=["given"]
+import torch.distributed as dist
+import torch.nn.functional as F
+
+from grader import check_shared_job, look_at_ranks
+
+
+def make_job(rank):
+    torch.manual_seed(rank)
+    batches = [(torch.randn(128, 32), torch.randn(128, 32)) for _ in range(2)]
+    return make_wide_blocks(16, 32, 128), batches
+
+
+# %%
+alone, rows_of_one = make_job(0)
+weight_bytes = sum(parameter.nbytes for parameter in alone.parameters())
+
+
+def train_alone():
+    optimizer = torch.optim.AdamW(alone.parameters(), lr=0.05, eps=0.1)
+    for inputs, targets in rows_of_one:
+        optimizer.zero_grad()
+        F.mse_loss(alone(inputs), targets).backward()
+        optimizer.step()
+
+
+peak = measure_peak_memory(train_alone, model=alone, inputs=rows_of_one)
+print(f"weights {weight_bytes / MIB:.2f} MiB, peak {peak.peak_bytes / weight_bytes:.1f} times that; you have 3.4 times")
+
+# %% [markdown]
+# **Exercise.** Train together within the budget.
+#
+# *Contract.*
+# - Every rank calls your function with an equal model, a `Sequential` of blocks, and batches of its own. For each pair
+#   `inputs, targets`, make one update with the gradient of the mean of `F.mse_loss` over the rows of **all** ranks, by
+#   AdamW with `lr=0.05` and `eps=0.1`; its other arguments keep their defaults.
+# - No rank ever holds more than `budget_bytes`, weights and batches included. Far memory does not count.
+# - In the end every rank's `model` holds the new weights.
+#
+# You may use everything that you have learnt. The check runs on 4 ranks and on 3, where blocks cannot be shared out
+# evenly.
+
+
+# %% exercise="train_together"
+def train_together(model, batches: list, budget_bytes: int) -> None:
+    """Train a model on several ranks, none of which holds more than so many bytes.
+
+    Args:
+        model: Blocks in a Sequential, equal on every rank, on the CPU.
+        batches: Inputs and targets [rows, width] of each update; every rank has as many rows.
+        budget_bytes: Most bytes that this rank may hold at once.
+    """
+    ### BEGIN SOLUTION
+    from torch.utils.checkpoint import checkpoint
+
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    owners = [(index % world_size, p) for index, block in enumerate(model) for p in block.parameters()]
+    optimizer = torch.optim.AdamW([p for owner, p in owners if owner == rank], lr=0.05, eps=0.1)
+    for hidden, targets in batches:
+        for block in model:
+            hidden = checkpoint(block, hidden, use_reentrant=False)
+        F.mse_loss(hidden, targets).backward()
+        for owner, parameter in owners:
+            dist.reduce(parameter.grad, owner)
+            parameter.grad /= world_size
+        optimizer.step()
+        for owner, parameter in owners:
+            dist.broadcast(parameter.data, owner)
+        model.zero_grad()
+    ### END SOLUTION
+
+
+# %%
+def try_together(rank, train):
+    model, batches = make_job(rank)
+    budget_bytes = int(3.4 * weight_bytes)
+    peak = measure_peak_memory(lambda: train(model, batches, budget_bytes), model=model, inputs=batches)
+    return peak.peak_bytes / weight_bytes, float(sum(parameter.sum() for parameter in model.parameters()))
+
+
+run = look_at_ranks(try_together, 4, train=train_together)
+for rank, (multiple, total) in enumerate(run.returned if run else []):
+    print(f"rank {rank}: peak {multiple:.2f} times the weights' bytes; the weights add up to {total:.4f}")
+
+# %% check="check_shared_job" points=2 tags=["needs-loopback"]
+check_shared_job(train_together)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: write the ordinary peak as a sum, in multiples of the weights' bytes. Which two terms are large?<br>
+# Then: who else could hold one of them? And must the other one exist all at once?
+# </details>
+
+# %% [markdown]
+# <details><summary>Explain in one sentence: why does an even split of the blocks matter, and not only of their number
+# of tensors?</summary>
+# The budget holds for every rank, so the largest share counts, and a matrix has a hundred times the bytes of a bias.
+# </details>
+
 # %% [markdown]
 # **Recap.** Answer, then unfold.
 #

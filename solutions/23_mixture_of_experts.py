@@ -612,6 +612,103 @@ for name, whole, place in (("outputs", outputs, 1), ("gradients", alone.grad, 2)
 # it. A capacity limits that, at the price of dropped tokens.
 
 # %% [markdown]
+# ## Further: a job
+#
+# A mixture of ten experts in each layer answers well, but it is too large to serve. A dense **base** of the same shape
+# is in a file, and does not answer like it yet. You have to fit the base, on a device that holds the mixture as well.
+#
+# Everything that you hold in addition to the teacher and the batches must fit into 62 % of the bytes that the base's
+# matrices take in float32. Training all of them with AdamW would take more than 400 %. How well the result answers is
+# judged, too. You may use everything that you have learnt in lessons 20 to 23, and in the earlier Parts.
+
+# %% tags=["given"]
+import logging
+
+for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
+    logging.getLogger(name).setLevel(logging.ERROR)  # they report kernels that this machine cannot load
+
+import bitsandbytes
+from peft import LoraConfig, get_peft_model
+
+from grader import check_tight_job, make_tight_job
+
+# %% [markdown]
+# **Exercise.** Fit the base within its budget.
+#
+# *Contract.*
+# - Iterating over `weights` reads the matrices of the base, float32 [width, width], one after the other, once.
+# - `assemble(layers)` builds the classifier, an `nn.Module`. Each layer maps [rows, width] to the same shape; those of
+#   the base compute `rows @ matrix.T`.
+# - Return the classifier. It answers without the teacher. Keep everything on `device`.
+#
+# The check measures the peak, and on other rows the mean KL from the teacher's distribution: at most 0.2 times that of
+# the base as it is read.
+
+
+# %% exercise="fit_within"
+def fit_within(weights, assemble, teacher, batches: list, budget_bytes: int) -> nn.Module:
+    """Fit a base to a teacher, holding at most so many bytes in addition to teacher and batches.
+
+    Args:
+        weights: Iterator over matrices [width, width], in the order of the layers.
+        assemble: Takes a list of layers, returns a module that maps rows to logits.
+        teacher: Maps rows [rows, width] to logits [rows, classes]; in eval mode, with parameters that need gradients.
+        batches: Rows [rows, width] and labels [rows], the teacher's best class, on the device.
+        budget_bytes: The most that may be held, the returned module included.
+
+    Returns:
+        The classifier.
+    """
+
+    ### BEGIN SOLUTION
+    def store(weight):
+        layer = bitsandbytes.nn.Linear4bit(*weight.shape, bias=False, quant_type="nf4")
+        layer.load_state_dict({"weight": weight})
+        return layer.to(device)
+
+    thin = LoraConfig(r=4, lora_alpha=4, target_modules=r"layers\.\d+")
+    student = get_peft_model(assemble([store(weight) for weight in weights]), thin)
+    optimizer = torch.optim.AdamW([part for part in student.parameters() if part.requires_grad], lr=3e-3)
+    for rows, _ in batches:
+        with torch.no_grad():
+            wanted = teacher(rows).softmax(dim=1)
+        F.kl_div(student(rows).log_softmax(dim=1), wanted, reduction="batchmean").backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return student
+    ### END SOLUTION
+
+
+# %%
+def show_job():
+    job = make_tight_job()
+    teacher, batches = job.make_teacher(), job.make_batches()
+
+    def fit(some):
+        return fit_within(job.read_weights(), job.assemble, teacher, some, job.budget_bytes)
+
+    peak = measure_peak_memory(lambda: fit(batches[:3]), model=teacher, inputs=batches)
+    student, rows = fit(batches), job.held_out()
+    with torch.no_grad():
+        answers, wanted = student(rows).log_softmax(dim=1), teacher(rows).softmax(dim=1)
+    print(f"held {format_bytes(peak.above_entry_bytes)}, budget {format_bytes(job.budget_bytes)}")
+    print(f"mean KL from the teacher: {F.kl_div(answers, wanted, reduction='batchmean'):.3f}")
+
+
+look(show_job)
+
+# %% check="check_tight_job" points=2
+check_tight_job(fit_within)
+
+# %% [markdown] tags=["hint"]
+# <details><summary>Hint</summary>
+# First: list what is held while one batch is trained, each item in bytes for each number of the base. Which items are
+# proportional to the base, and which need not be?<br>
+# Then: what does each lesson of this Part make smaller, and at which moment does your code still hold it whole? A
+# variable that a loop leaves behind counts, too.
+# </details>
+
+# %% [markdown]
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Which costs follow the total, and which the active parameters?</summary>

@@ -133,6 +133,13 @@ def _lean_run(seed: int) -> list[int]:
     return [sum(parameter.nbytes for parameter in make_job_case(seed).make_model().parameters())]
 
 
+def _tight_job(seed: int) -> list[int]:
+    """One matrix in float32, as it is read."""
+    from grader.lessons.mixture_of_experts.job import tight_jobs
+
+    return [FLOAT32_BYTES * case.width**2 for case in tight_jobs(seed)]
+
+
 def _tiled_memory(seed: int) -> list[int]:
     """The output; the gradients of an earlier call may have been held already."""
     from grader.lessons.attention.tiled import memory_case
@@ -183,6 +190,7 @@ BOUNDS: dict[str, Callable[[int], list[int]]] = {
     "check_offloaded_peak": _offloaded_peak,
     "check_repaired_trainer": _accumulation_form,
     "check_streamed_peak": _streamed_peak,
+    "check_tight_job": _tight_job,
     "check_tiled_memory": _tiled_memory,
     "check_token_peak": _token_peak,
     "check_update_peak": _update_peak,

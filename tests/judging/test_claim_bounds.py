@@ -39,6 +39,7 @@ LEANEST = {
     "check_offloaded_peak": (3.12,),
     "check_repaired_trainer": (3.11,),
     "check_streamed_peak": (0.375,),
+    "check_tight_job": (1.67, 2.13),
     "check_tiled_memory": (0.304,),
     "check_token_peak": (1.78,),
     "check_update_peak": (7.01,),

@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.lessons.mixture_of_experts.costs import cost_cases, run_costs
 from grader.lessons.mixture_of_experts.dispatch import dispatch_cases, observe_dispatch
+from grader.lessons.mixture_of_experts.job import run_job, tight_jobs
 from grader.lessons.mixture_of_experts.routing import (
     require_balance,
     require_route,
@@ -66,3 +67,12 @@ def check_dispatch_rows(dispatch: Callable[..., Any], seed: int) -> Observation:
         calls.append(rows)
         tensors[f"output.{index}"] = run["output"]
     return Observation({"calls": calls}, tensors)
+
+
+@make_check("fit_within", ("weights", "assemble", "teacher", "batches", "budget_bytes"))
+def check_tight_job(fit_within: Callable[..., Any], seed: int) -> Observation:
+    """Do two jobs, measure their peaks, and let the classifiers answer for other rows."""
+    runs = [run_job(fit_within, case) for case in tight_jobs(seed)]
+    claims = [facts.pop("claim") for facts, _ in runs]
+    tensors = {str(index): answers for index, (_, answers) in enumerate(runs)}
+    return Observation({"settings": [facts for facts, _ in runs], "claims": claims}, tensors)

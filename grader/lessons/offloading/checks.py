@@ -11,18 +11,21 @@ import torch
 from torch import Tensor, nn
 
 from grader.device import lesson_device
+from grader.lessons.offloading.job import job_cases, observe_job
 from grader.lessons.offloading.saved import saved_cases, saved_peak_case
 from grader.lessons.offloading.states import StreamedCase, adamw_update, streamed_cases, streamed_peak_case
 from grader.lessons.offloading.streams import streamed_models
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
+from grader.observing.rank_runs import run_on_ranks
 from grader.observing.running import make_check
 from grader.testbed.far_memory import FarMemory
 
 STREAM_PARAMETERS = ("layer_bytes", "forward_seconds", "bytes_per_second", "prefetch")
 SAVED_PARAMETERS = ("model", "far", "threshold_bytes")
 STATE_PARAMETERS = ("parameters", "far", "chunk", "update")
+JOB_PARAMETERS = ("model", "batches", "budget_bytes")
 
 Facts = dict[str, Any]
 
@@ -138,6 +141,19 @@ def check_streamed_peak(make_streamed_step: Callable[..., Any], seed: int) -> Ob
 
     gradients = [parameter.grad for parameter in parameters]
     return Observation({"claims": [_claim(step, inputs=[parameters, gradients])]})
+
+
+@make_check("train_together", JOB_PARAMETERS)
+def check_shared_job(train_together: Callable[..., Any], seed: int) -> Observation:
+    """Train on four ranks and on three, for the weights and for the peak of each rank."""
+    settings: list[list[Facts]] = []
+    tensors: dict[str, Tensor] = {}
+    for number, case in enumerate(job_cases(seed)):
+        arguments: dict[str, Any] = {"answer": train_together, "seed": seed, "number": number}
+        reports = run_on_ranks(observe_job, case.world_size, "train_together", **arguments).returned
+        settings.append([report["facts"] for report in reports])
+        tensors |= {f"{number}.{rank}.weights": one["tensors"]["weights"] for rank, one in enumerate(reports)}
+    return Observation({"settings": settings}, tensors)
 
 
 def _observe_updates(make_streamed_step: Callable[..., Any], seed: int) -> Observation:
