@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 17. Model and pipeline parallel
 #
-# You train a model that no single device can hold, by cutting it into stages, into shares of a layer, and into shares
-# of a sequence.
+# You train a model that no single device can hold: you cut it into stages, or cut its layers into shares. Then you cut
+# a sequence that is too long for one device.
 #
 # 65 min (estimated) · CPU is enough · after lesson 16
 
@@ -39,8 +39,9 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # them (lesson 05), in total 112 GB. A device has 80 GB. You add seven more devices and use DistributedDataParallel.
 # Does it fit now?
 #
-# No. Data parallel training gives each rank different *rows* but **the whole model**, so each rank holds 112 GB. To
-# make it fit, the ranks must share the model itself. There are three ways to cut it.
+# No. Data parallel training gives each rank another part of the batch but **the whole model**, so each rank holds
+# 112 GB. To make it fit, the ranks must share the model itself. Here are two ways to cut it, and a third cut for long
+# sequences. Lesson 18 shards the model instead.
 
 # %% [markdown]
 # | cut | a rank holds | what is sent | name |
@@ -58,6 +59,9 @@ print(f"measured on: processes of one machine, CPU, torch {torch.__version__}")
 # A **stage** is a run of consecutive layers on one rank. An activation that a rank receives is a new tensor without a
 # graph. Each rank therefore starts a graph of its own at `requires_grad_()`, and its backward pass starts from a
 # gradient that the next rank sends. The following loop does this.
+#
+# `run_ranks` runs a function in one process per rank and shows what each prints. `look` and `look_at_ranks` do the same
+# for what you write, ungraded.
 
 
 # %% tags=["given"]
@@ -111,11 +115,14 @@ print(run_ranks(train_stage, 4, train=train_one_by_one))
 # ## Predict: idle time and memory
 #
 # - **One by one**: as above.
-# - **GPipe**: every stage runs all forward passes, then all backward passes, in the same order.
+# - **GPipe**: every stage runs all forward passes, then all backward passes, in the same order. (The paper's figure has
+#   them in reverse order, which takes as long.)
 # - **1F1B** (*one forward, one backward*): the last stage runs each micro-batch backward right after its forward pass.
-#   Before its first backward pass, each earlier stage runs one forward pass more than the stage after it. From then on
-#   it alternates forward and backward passes, until only backward passes are left.
-#
+#   Before its first backward pass, each earlier stage runs one forward pass more than the stage after it, or all of
+#   them if there are fewer. From then on, it alternates forward and backward passes, until only backward passes are
+#   left.
+
+# %% [markdown]
 # A pass starts as soon as its input has arrived and the stage is free. Sending takes no time.
 #
 # A micro-batch is **in flight** on a stage from its forward pass to the end of its backward pass: the stage holds its
@@ -127,7 +134,7 @@ print(run_ranks(train_stage, 4, train=train_one_by_one))
 #
 # *Contract.*
 # - For each micro-batch, every stage needs `forward` and `backward` seconds. The last one needs `head` seconds more,
-#   for forward and backward together.
+#   for forward and backward together; how they are divided does not matter.
 # - Return two numbers for stage `stage`, counted from 0: the share of the step's seconds in which it computes nothing,
 #   and the most micro-batches that are in flight on it at any time.
 #
@@ -205,11 +212,14 @@ check_pipeline_predictions(predict_pipeline)
 
 # %% [markdown]
 # **Modify.** An output layer of half a stage's work leaves all other stages idle for at least a third of the time,
-# because the slowest stage sets the pace. Frameworks therefore give the last stage fewer layers. Before you unfold:
-# with p = 8 and m = 8, which lowers the bubble more, m = 16, or p = 4 stages of twice the size?
+# because the slowest stage sets the pace. Frameworks therefore give the last stage fewer layers.
+#
+# On 8 devices, p = m = 8 gives a bubble of 46.7 %. Now a step has twice as many micro-batches. Which bubble is smaller:
+# that of the same 8 stages with m = 16, or that of two copies of the model, each with p = 4 stages of twice the size
+# and m = 8? Guess first, then change the numbers in the cell above.
 #
 # <details><summary>Answer</summary>
-# The bubble is 46.7 % at first. m = 16 lowers it to 30.4 %, and p = 4 to 27.3 %. Fewer stages win, if they fit.
+# 30.4 % with 8 stages, 27.3 % with 4. Fewer stages win, if they fit: each device holds twice as many weights.
 # </details>
 
 # %% [markdown]
@@ -225,8 +235,9 @@ check_pipeline_predictions(predict_pipeline)
 # GELU of a sum is not the sum of GELUs. Which layer takes which cut, so that nothing has to be exchanged between them?
 
 # %% [markdown]
-# Autograd does not see collectives. `at_boundary` makes them visible to it: it applies one function to a tensor in the
-# forward pass, and another one to its gradient in the backward pass.
+# Autograd does not record `dist.all_reduce`: gradients pass as if it were not there. `at_boundary` lets you choose both
+# directions: it applies one function to a tensor in the forward pass, and another one to its gradient in the backward
+# pass.
 
 
 # %% tags=["given"]
@@ -272,7 +283,7 @@ def copy_linear(weight, bias):
 # - On every rank, the output, the gradient of the input, and the gradients of the rank's own parameters equal those of
 #   the whole MLP.
 # - `up` and `down` are linear layers with the rank's share of the inner features, cut by `tensor_split`; shares may
-#   differ by one. Every rank has the whole bias of `down`.
+#   differ by one. On every rank, `down.bias` is the whole bias.
 # - Use one all-reduce of the output's size in forward, one of the input's size in backward, nothing else. No rank
 #   keeps or computes with a whole weight.
 #
@@ -381,7 +392,7 @@ print(run_ranks(compare_attention, 2))
 # stay the same, but the activations between the blocks shrink to 1 / N.
 #
 # A transformer layer has two such blocks, attention and MLP. A step therefore makes **four all-reduces for each layer
-# and micro-batch**, and no rank can compute while it waits for one.
+# and micro-batch**, and with these blocks no rank can compute while it waits for one.
 
 # %% [markdown]
 # ## Write: 1F1B on real ranks
@@ -432,13 +443,14 @@ for is_careful in (False, True):
 # *Contract.*
 # - Every parameter ends with the gradient of the loss averaged over micro-batches (`F.mse_loss`; all have the same
 #   number of rows). Call `stage` once for each micro-batch.
-# - Forward and backward passes run in the order of 1F1B; rank r holds at most `world_size - r` micro-batches.
+# - Forward and backward passes run in the order of 1F1B; rank r holds at most `world_size - r` micro-batches. Keep no
+#   input or output of the stage after its backward pass.
 # - Use `send` and `receive` alone; each activation and each gradient is sent once. The step must end even if sends
 #   wait.
 
 # %% [markdown]
 # The check runs on 3 and 4 ranks, with uneven stages, and with fewer micro-batches than ranks. It compares the
-# gradients, the order of the passes and what autograd holds, and it replays the messages.
+# gradients, the order of the passes and what is held, and it replays the messages.
 
 # %% tags=["given"]
 from grader import check_pipeline_gradients, check_pipeline_schedule
@@ -612,9 +624,10 @@ report_schedule("1f1b", train_1f1b)
 # - **PipeDream** ran 1F1B without waiting at the end of a step, with several versions of the weights. What is called
 #   1F1B today is *PipeDream-Flush*, which drains the pipeline before each update.
 # - **Interleaved 1F1B** gives each rank v smaller stages that are not adjacent. The bubble shrinks to 1 / v of its
-#   length, but there are v times as many messages.
+#   length, but there are v times as many messages, and more activations are held.
 # - **Zero bubble** splits a backward pass into two parts: the gradient of the input, for which the neighbour waits,
-#   and that of the weights, which can fill gaps. *DualPipe* also runs micro-batches from both ends.
+#   and that of the weights, which can fill gaps. *DualPipe* also runs micro-batches from both ends, so each rank holds
+#   two stages.
 
 # %% [markdown]
 # ## The same with PyTorch
@@ -674,8 +687,9 @@ run = run_ranks(train_with_pytorch, 4)
 
 # %% [markdown]
 # The schedule itself divides by the number of micro-batches (`scale_grads=True`). Neither Accelerate nor the Trainer
-# has a schedule for training. Accelerate's `ParallelismConfig` takes a `tp_size` and a `cp_size`, and transformers
-# models take a `tp_plan`; these are DTensor plans.
+# has a schedule of its own for training; Accelerate can train with that of Megatron-LM (`pp_degree`). Its
+# `ParallelismConfig` takes a `tp_size`, for transformers models with a `tp_plan` of such placements, and a `cp_size`,
+# for PyTorch's context parallel.
 #
 # ## The price: which cut for which link?
 #
@@ -707,22 +721,22 @@ for name, byte_count in sent_bytes.items():
 # | | tensor | pipeline | data |
 # |---|---|---|---|
 # | weights, gradients, state of a rank | 1 / N | 1 / N | all |
-# | activations of a rank | most of them 1 / N | up to p micro-batches of 1 / p of the layers | of its rows |
+# | activations of a rank | mostly 1 / N | up to p micro-batches of 1 / p of the layers | of its part of the batch |
 # | idle | while it waits for sums | (p - 1) / (m + p - 1) | hardly |
 
 # %% [markdown]
 # - **Use it when** weights, gradients and optimizer state do not fit on one device, and sharding (lesson 18) is not
 #   enough or sends too much.
-# - **Do not** cut a model that fits: splitting the rows is the cheapest cut.
+# - **Do not** cut a model that fits: splitting the batch is the cheapest cut.
 # - **Combine with** each other: tensor parallel inside a node, stages between nodes, data parallel over copies of
 #   both. Combine a pipeline with more micro-batches, and 1F1B with checkpointing (lesson 03).
 
 # %% [markdown] tags=["further"]
 # ## Further: context parallel
 #
-# A sequence of a million positions does not fit, even if the weights do. So cut the positions: rank r has the queries,
-# keys and values of its own positions. Only attention looks across the cut, because a query needs all keys. But
-# softmax can be computed share by share and **merged**, as with the tiles of lesson 12: keep an output and the
+# The activations of a million positions do not fit, even if the weights do. So cut the positions: rank r has the
+# queries, keys and values of its own positions. Only attention looks across the cut, because a query needs all keys.
+# But softmax can be computed share by share and **merged**, as with the tiles of lesson 12: keep an output and the
 # logsumexp of all scores so far.
 #
 # The keys and values can therefore be passed round a ring. Every rank merges the share that it has and passes it on.
@@ -747,9 +761,9 @@ def merge_share(output, logsumexp, scores, value):
 # - Return the output of the rank's own queries, which attend to the positions of **all** ranks, without a mask. It
 #   equals `F.scaled_dot_product_attention` on the whole sequence to 1e-9, in float64.
 # - Use `send` and `receive` alone. Send keys and values to one neighbour only, N - 1 shares of both.
-# - Merge share by share: never put the keys of all ranks together.
+# - Merge share by share: hold at most two received shares at once, the one you merge and the next one.
 #
-# The check runs on 3 and 4 ranks, with uneven shares.
+# The check runs on 3 and 4 ranks, with uneven shares and large scores.
 
 
 # %% exercise="attend_in_ring"

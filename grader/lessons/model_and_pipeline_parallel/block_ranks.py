@@ -14,7 +14,7 @@ from grader.lessons.model_and_pipeline_parallel.blocks import PARTS, block_cases
 from grader.lessons.model_and_pipeline_parallel.call_log import CallLog
 
 MISSING_PARTS = "the block has no layers up and down"
-NO_TENSOR = "the block returns no tensor"
+NO_TENSOR, OTHER_SHAPE = "the block returns no tensor", "the block returns another shape than that of its input"
 Report = dict[str, Any]
 
 
@@ -22,12 +22,16 @@ def observe_block(rank: int, world_size: int, answer: Callable[..., Any], seed: 
     """Split the block of this number of ranks, and run it forward and backward once."""
     case = next(case for case in block_cases(seed) if case.world_size == world_size)
     whole = case.make_block()
-    watched = [weakref.ref(one) for one in whole.parameters()]
+    watched = [weakref.ref(one) for one in whole.parameters() if one.dim() > 1]
     with CallLog() as building:
         block = answer(whole, rank, world_size)
     del whole
     gc.collect()
     parts = _parts_of(block)
+    shapes = {name: list(part.shape) for name, part in parts.items()}
+    if [*shapes["up.weight"][1:], *shapes["down.weight"]] != [case.width, case.width, *shapes["up.weight"][:1]]:
+        return {"facts": {"shapes": shapes}, "tensors": {}}  # layers that do not fit together cannot run
+    held = {f"held {name}": part.detach().clone() for name, part in parts.items()}
     hidden, gradient = case.make_tensors()
     kept = hidden.clone()
     hidden.requires_grad_()
@@ -36,10 +40,13 @@ def observe_block(rank: int, world_size: int, answer: Callable[..., Any], seed: 
         output = block(given)
     if not isinstance(output, Tensor):
         raise TypeError(NO_TENSOR)
+    if output.shape != hidden.shape:
+        raise TypeError(OTHER_SHAPE)
     with CallLog() as backward:
         output.backward(gradient)  # type: ignore[no-untyped-call]
     facts = {
-        "shapes": {name: list(part.shape) for name, part in parts.items()},
+        "shapes": shapes,
+        "own": sum(one.nbytes for one in (*block.parameters(), *block.buffers())),
         "bytes": _held_bytes(block),
         "whole_kept": sum(one() is not None for one in watched),
         "building": [list(event[::2]) for event in building.events],
@@ -50,6 +57,7 @@ def observe_block(rank: int, world_size: int, answer: Callable[..., Any], seed: 
         "without_gradient": [name for name, part in parts.items() if part.grad is None],
     }
     tensors = {"output": output, "input": _or_zeros(hidden)} | {name: _or_zeros(part) for name, part in parts.items()}
+    tensors |= held
     return {"facts": facts, "tensors": tensors}
 
 

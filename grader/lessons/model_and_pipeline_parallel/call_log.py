@@ -18,7 +18,7 @@ _NAMES = {
     "monitored_barrier_": "barrier",
 }
 _FUNCTIONAL = "_c10d_functional"
-_BOOKKEEPING = ("wait_tensor",)
+_BOOKKEEPING = ("wait_tensor", "_wrap_tensor_autograd")
 
 
 class CallLog(CollectiveLog):  # type: ignore[no-untyped-call]

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from grader.lessons.model_and_pipeline_parallel.block_ranks import MISSING_PARTS, NO_TENSOR, observe_block
+from grader.lessons.model_and_pipeline_parallel.block_ranks import MISSING_PARTS, NO_TENSOR, OTHER_SHAPE, observe_block
 from grader.lessons.model_and_pipeline_parallel.blocks import block_cases
 from grader.lessons.model_and_pipeline_parallel.context_ranks import observe_contexts
 from grader.lessons.model_and_pipeline_parallel.contexts import context_cases
@@ -25,69 +25,111 @@ from grader.verdict import CheckFailed, NotSolvedYet
 
 PREDICTION = ("schedule", "stages", "micro_batches", "forward", "backward", "head", "stage")
 PIPELINE = ("stage", "inputs", "targets", "micro_batches", "rank", "world_size", "send", "receive")
-# Part of an exception's message; the code of the misconception, and its diagnosis.
-KNOWN_ERRORS = (
-    (
-        MISSING_PARTS,
-        "no_up_and_down",
-        "You return a block without the layers `up` and `down`. Keep both, each with a weight and a bias.",
-    ),
-    (NO_TENSOR, "no_tensor_returned", "You return no tensor from the block's forward. Look at how it ends."),
-    (
-        "Mismatch in shape: grad_output",
-        "output_of_another_shape",
-        "You return an output of another shape than the whole block. Cut the second layer along its inputs, so that "
-        "each rank has a part of every output.",
-    ),
-    (
-        "does not require grad and does not have a grad_fn",
-        "graph_missing",
-        "You run backward through a tensor without a graph. What a rank receives is a new tensor: call "
-        "requires_grad_() on it before the stage runs.",
-    ),
-    (
-        "grad can be implicitly created only for scalar outputs",
-        "gradient_not_received",
-        "You run backward without a gradient on a rank that has no loss. The next rank sends that gradient: receive it "
-        "and pass it to backward().",
-    ),
-    (
-        "send takes a tensor and a rank; its first argument is of type NoneType",
-        "no_gradient_to_send",
-        "You send a gradient that does not exist. What a rank receives is a new tensor: call requires_grad_() on it "
-        "before the stage runs.",
-    ),
-    (
-        OUT_OF_RANGE,
-        "forward_repeated",
-        "You call the stage more often than there are micro-batches. Each micro-batch runs forward once on each rank.",
-    ),
-    (
-        "names itself",
-        "names_itself",
-        "You let a rank send to itself, or receive from itself. Look at how the other rank's number is computed.",
-    ),
-    (
-        "names rank",
-        "names_no_rank",
-        "You name a rank that does not exist. The first rank has none before it, the last one none after it.",
-    ),
-    (
-        "'NoneType' object is not subscriptable",
-        "data_of_another_rank",
-        "You read inputs or targets on a rank that has none. Only rank 0 has inputs, only the last rank has targets.",
-    ),
-    (
-        "size of tensor a",
-        "shapes_differ",
-        "You combine tensors of different shapes. The shares are uneven where the ranks do not divide a dimension.",
-    ),
+# For each exercise: part of an exception's message; the code of the misconception, and its diagnosis.
+NAMES_ITSELF = (
+    "names itself",
+    "names_itself",
+    "You let a rank send to itself, or receive from itself. Look at how the other rank's number is computed.",
 )
+SHAPES_DIFFER = (
+    "You combine tensors of different shapes. The shares are uneven where the ranks do not divide a dimension."
+)
+KNOWN_ERRORS = {
+    "split_mlp": (
+        (
+            MISSING_PARTS,
+            "no_up_and_down",
+            "You return a block without the layers `up` and `down`. Keep both, each with a weight and a bias.",
+        ),
+        (NO_TENSOR, "no_tensor_returned", "You return no tensor from the block's forward. Look at how it ends."),
+        (
+            OTHER_SHAPE,
+            "output_of_another_shape",
+            "You return an output of another shape than the whole block. Each rank has a part of the sum of every "
+            "output: add the parts up, do not join them.",
+        ),
+        (
+            "does not require grad and does not have a grad_fn",
+            "graph_missing",
+            "You return an output without a graph, so nothing gets a gradient. Look for detach, .data and no_grad.",
+        ),
+        ("size of tensor a", "shapes_differ", SHAPES_DIFFER),
+    ),
+    "train_1f1b": (
+        (
+            "Mismatch in shape: grad_output",
+            "gradient_of_another_shape",
+            "You run backward with a gradient of another shape than the output. A rank sends `hidden.grad`, the "
+            "gradient of its stage's input, which is the output of the rank before it.",
+        ),
+        (
+            "does not require grad and does not have a grad_fn",
+            "graph_missing",
+            "You run backward through a tensor without a graph. What a rank receives is a new tensor: call "
+            "requires_grad_() on it before the stage runs.",
+        ),
+        (
+            "grad can be implicitly created only for scalar outputs",
+            "gradient_not_received",
+            "You run backward without a gradient on a rank that has no loss. The next rank sends that gradient: "
+            "receive it and pass it to backward().",
+        ),
+        (
+            "send takes a tensor and a rank; its first argument is of type NoneType",
+            "no_gradient_to_send",
+            "You send a gradient that does not exist. Call requires_grad_() on the tensor that a rank receives, run "
+            "the stage on that very tensor, without detach(), and send its .grad.",
+        ),
+        (
+            OUT_OF_RANGE,
+            "forward_repeated",
+            "You call the stage more often than there are micro-batches. Each micro-batch runs forward once on each "
+            "rank.",
+        ),
+        (
+            "list index out of range",
+            "no_such_micro_batch",
+            "You read a list beyond its end. With fewer micro-batches than ranks, no rank runs more forward passes "
+            "ahead than there are micro-batches.",
+        ),
+        NAMES_ITSELF,
+        (
+            "names rank",
+            "names_no_rank",
+            "You name a rank that does not exist. The first rank has none before it, the last one none after it.",
+        ),
+        (
+            "'NoneType' object is not subscriptable",
+            "data_of_another_rank",
+            "You read inputs or targets on a rank that has none. Only rank 0 has inputs, only the last rank has "
+            "targets.",
+        ),
+    ),
+    "attend_in_ring": (
+        NAMES_ITSELF,
+        (
+            "names rank",
+            "names_no_rank",
+            "You name a rank that does not exist. In a ring, rank 0 follows the last rank: take the number modulo "
+            "world_size.",
+        ),
+        (
+            "Expected size for first two dimensions of batch2",
+            "key_and_value_of_different_ranks",
+            "You merge a key and a value of different ranks, whose shares differ in length. Send both to the same "
+            "neighbour in each round.",
+        ),
+        ("size of tensor a", "shapes_differ", SHAPES_DIFFER),
+    ),
+}
 NEVER_CAME = ("message_never_came", "raised_connection_error")  # which rank is noticed first differs
-WAITS = (
-    "You let a rank wait for a message that is never sent, or whose sender waits, too. Write down for each rank what "
-    "it receives before it sends."
-)
+WAITS = "You let a rank wait for a message that is never sent, or whose sender waits, too."
+WHERE_IT_WAITS = {
+    "split_mlp": "Every rank makes the same all-reduces in the same order.",
+    "train_1f1b": "Write down for each rank what it receives before it sends, and how many forward passes it runs "
+    "before its first backward pass: the last rank one, each other rank one more than the rank after it.",
+    "attend_in_ring": "In a ring, every rank sends to one side and receives from the other.",
+}
 
 
 @make_check("predict_pipeline", PREDICTION)
@@ -173,12 +215,12 @@ def _run(observe: Callable[..., Any], world_size: int, exercise: str, **argument
     except NotSolvedYet:
         raise
     except CheckFailed as failure:
-        for words, code, diagnosis in KNOWN_ERRORS:
+        for words, code, diagnosis in KNOWN_ERRORS[exercise]:
             if words in failure.measured:
                 look_at = f"{diagnosis} ({failed_place(failure.look_at)})"
                 fail(code, failure.expected, f"{failure.measured}, on {world_size} ranks", look_at)
         if failure.code in NEVER_CAME:
-            look_at = f"{WAITS} ({failed_place(failure.look_at)})"
+            look_at = f"{WAITS} {WHERE_IT_WAITS[exercise]} ({failed_place(failure.look_at)})"
             fail("message_never_came", failure.expected, f"{failure.measured}, on {world_size} ranks", look_at)
         raise
 

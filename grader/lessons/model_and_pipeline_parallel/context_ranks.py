@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -23,15 +24,20 @@ def observe_contexts(rank: int, world_size: int, answer: Callable[..., Any], see
             continue
         given = case.make_shares(rank)
         kept = [one.clone() for one in given]
+        held: list[int] = []
+        storages: list[weakref.ref[torch.UntypedStorage]] = []
         with CallLog() as log:
 
             def send(tensor: Tensor, destination: int, log: CallLog = log) -> None:
                 with log.paused():
                     messages.send(tensor, destination)
 
-            def receive(source: int, log: CallLog = log) -> Tensor:
+            def receive(source: int, log: CallLog = log, held: Any = held, storages: Any = storages) -> Tensor:
                 with log.paused():
-                    return messages.receive(source)
+                    received = messages.receive(source)
+                storages.append(weakref.ref(received.untyped_storage()))
+                held.append(sum(storage.nbytes() for one in storages if (storage := one()) is not None))
+                return received
 
             output = answer(*given, rank, world_size, send, receive)
         traffic = messages.settle()
@@ -40,6 +46,7 @@ def observe_contexts(rank: int, world_size: int, answer: Callable[..., Any], see
             "unread": traffic.unread_messages,
             "calls": sorted({name for name, _, _ in log.events}),
             "largest": log.largest,
+            "held": max(held, default=0),
             "inputs_kept": all(torch.equal(one, other) for one, other in zip(given, kept, strict=True)),
             "type": type(output).__name__,
         }

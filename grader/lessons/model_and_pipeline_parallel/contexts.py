@@ -43,10 +43,10 @@ class ContextCase:
 
 
 def context_cases(seed: int) -> tuple[ContextCase, ...]:
-    """Three sequences on 3 and 4 ranks: even shares as in the lesson, and uneven ones."""
+    """Three sequences on 3 and 4 ranks: even shares as in the lesson, uneven ones, and scores that overflow exp."""
     draw = random.Random(seed)
     return (
         ContextCase(3, 2, 12, 8, 1.0, seed),
         ContextCase(3, 1, draw.choice((13, 14)), draw.choice((5, 6, 7)), 2.0, seed + 1),
-        ContextCase(4, 3, draw.choice((17, 18, 19)), 4, 3.0, seed + 2),
+        ContextCase(4, 3, draw.choice((17, 18, 19)), 4, 30.0, seed + 2),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -36,27 +37,38 @@ class Stage(nn.Module):
     Attributes:
         alive: Of each micro-batch how many tensors autograd keeps.
         most: The most micro-batches that were held at once.
+        kept: The most micro-batches whose backward was over, and whose input or output still existed.
         events: What happened, with the micro-batch or the other rank, and bytes.
     """
 
-    def __init__(self, layers: nn.Sequential, micro_batches: int, events: list[list[Any]]):
+    def __init__(self, layers: nn.Sequential, micro_batches: int, is_first: bool):
         super().__init__()
         self.layers = layers
-        self._micro_batches = micro_batches
-        self._count, self.most, self.events = 0, 0, events
+        self._micro_batches, self._is_first = micro_batches, is_first
+        self._count, self.most, self.events = 0, 0, list[list[Any]]()
         self.alive: Counter[int] = Counter()
         self._begun: set[int] = set()
+        self.kept, self._tensors = 0, list[tuple[int, weakref.ref[Tensor]]]()
 
     def forward(self, hidden: Tensor) -> Tensor:
         """Run the layers on hidden [rows, features]."""
         number, self._count = self._count, self._count + 1
         if number >= self._micro_batches:
             raise RuntimeError(OUT_OF_RANGE)
-        self.events.append([FORWARD, number, len(hidden)])
+        self.note([FORWARD, number, len(hidden)])
         with torch.autograd.graph.saved_tensors_hooks(lambda one: _Saved(one.detach(), number, self), self._unpack):
             output: Tensor = self.layers(hidden)
         self.most = max(self.most, sum(count > 0 for count in self.alive.values()))
+        passed_on = (output,) if self._is_first else (hidden, output)
+        self._tensors += [(number, weakref.ref(one)) for one in passed_on]
         return output
+
+    def note(self, event: list[Any]) -> None:
+        """Note what happens, and how many finished micro-batches are kept."""
+        self.events.append(event)
+        self.kept = max(
+            self.kept, len({number for number, one in self._tensors if number in self._begun and one() is not None})
+        )
 
     def _unpack(self, saved: _Saved) -> Tensor:
         if saved.number not in self._begun:
@@ -71,19 +83,18 @@ def observe_pipelines(rank: int, world_size: int, answer: Callable[..., Any], se
     for case in pipeline_cases(seed):
         if case.world_size != world_size:
             continue
-        events: list[list[Any]] = []
-        stage = Stage(case.make_layers(rank), case.micro_batches, events)
+        stage = Stage(case.make_layers(rank), case.micro_batches, rank == 0)
         inputs = case.make_inputs() if rank == 0 else None
         targets = case.make_targets() if rank == world_size - 1 else None
         with CallLog() as log:
-            send, receive = _noting(messages, events, log)
+            send, receive = _noting(messages, stage, log)
             answer(stage, inputs, targets, case.micro_batches, rank, world_size, send, receive)
         traffic = messages.settle()
         gradients = [torch.zeros_like(one) if one.grad is None else one.grad for one in stage.layers.parameters()]
         facts = {
-            "events": events,
+            "events": stage.events,
             "most": stage.most,
-            "left": sum(count > 0 for count in stage.alive.values()),
+            "kept": stage.kept,
             "unread": traffic.unread_messages,
             "calls": sorted({name for name, _, _ in log.events}),
             "without_gradient": sum(one.grad is None for one in stage.layers.parameters()),
@@ -93,17 +104,17 @@ def observe_pipelines(rank: int, world_size: int, answer: Callable[..., Any], se
 
 
 def _noting(
-    messages: Messages, events: list[list[Any]], log: CallLog
+    messages: Messages, stage: Stage, log: CallLog
 ) -> tuple[Callable[[Tensor, int], None], Callable[[int], Tensor]]:
     """Return `send` and `receive`, which note each message in the list of events before they begin."""
 
     def send(tensor: Tensor, destination: int) -> None:
-        events.append([SEND, destination, tensor.nbytes if isinstance(tensor, Tensor) else 0])
+        stage.note([SEND, destination, tensor.nbytes if isinstance(tensor, Tensor) else 0])
         with log.paused():
             messages.send(tensor, destination)
 
     def receive(source: int) -> Tensor:
-        events.append([RECEIVE, source, 0])
+        stage.note([RECEIVE, source, 0])
         with log.paused():
             return messages.receive(source)
 

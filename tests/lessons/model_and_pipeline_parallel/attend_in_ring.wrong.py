@@ -117,3 +117,61 @@ def attend_in_ring(query, key, value, rank, world_size, send, receive):
 # -         output, logsumexp = merge_share(output, logsumexp, scores, value)
 # +         output, _ = merge_share(output, logsumexp, scores, value)
 # +         logsumexp = scores.logsumexp(dim=-1, keepdim=True)
+
+
+# %% edit="second_result_dropped" code="logsumexp_not_kept"
+# Source: an underscore for the second result
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+# +         output, _ = merge_share(output, logsumexp, scores, value)
+
+
+# %% answer="shares_in_a_list" code="shares_collected"
+# Source: collect, then merge
+def attend_in_ring(query, key, value, rank, world_size, send, receive):
+    output, logsumexp = torch.zeros_like(query), torch.full_like(query[..., :1], -torch.inf)
+    shares = [torch.stack([key, value])]
+    for _ in range(world_size - 1):
+        send(shares[-1], (rank + 1) % world_size)
+        shares.append(receive((rank - 1) % world_size))
+    for key, value in shares:
+        output, logsumexp = merge_share(output, logsumexp, query @ key.mT * query.shape[-1] ** -0.5, value)
+    return output
+
+
+# %% edit="no_maximum" code="large_scores_overflow"
+# Source: softmax by its definition
+# -     for step in range(world_size):
+# +     total = 0
+# +     for step in range(world_size):
+# ...
+# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
+# +         output, total = output + scores.exp() @ value, total + scores.exp().sum(dim=-1, keepdim=True)
+# +         if step == world_size - 1:
+# +             output = output / total
+
+
+# %% edit="no_modulo" code="names_no_rank"
+# Source: the neighbours of a pipeline
+# -             send(torch.stack([key, value]), (rank + 1) % world_size)
+# -             key, value = receive((rank - 1) % world_size)
+# +             send(torch.stack([key, value]), rank + 1)
+# +             key, value = receive(rank - 1)
+
+
+# %% edit="own_share_again" code="own_share_sent_again"
+# Source: the share sent in each round is the rank's own
+# -     for step in range(world_size):
+# +     own = torch.stack([key, value])
+# +     for step in range(world_size):
+# ...
+# -             send(torch.stack([key, value]), (rank + 1) % world_size)
+# +             send(own, (rank + 1) % world_size)
+
+
+# %% edit="received_in_another_order" code="keys_and_values_exchanged"
+# Source: two messages, received in the wrong order
+# -             send(torch.stack([key, value]), (rank + 1) % world_size)
+# -             key, value = receive((rank - 1) % world_size)
+# +             send(key, (rank + 1) % world_size)
+# +             send(value, (rank + 1) % world_size)
+# +             value, key = receive((rank - 1) % world_size), receive((rank - 1) % world_size)

@@ -28,7 +28,7 @@ def block_run(seed: int, **facts: Any) -> Observation:
         block, values = Block(case, []), split_block(case)
         call = [["all_reduce", block.tensor_bytes]]
         common = {"whole_kept": 0, "building": [], "forward": call, "backward": call, "input_kept": True}
-        common |= {"largest": 8, "without_gradient": [], "bytes": block.held} | facts
+        common |= {"largest": 8, "without_gradient": [], "bytes": block.held, "own": block.held} | facts
         settings.append([common | {"shapes": block.shapes_of(share)} for share in block.shares(case.world_size)])
         tensors |= {f"{number}.{rank}.{name}": one for name, ranks in values.items() for rank, one in enumerate(ranks)}
     return sent(Observation({"settings": settings}, tensors))
@@ -60,7 +60,7 @@ def pipeline_run(seed: int, *, is_send_first: bool = False, **facts: Any) -> Obs
         ranks = []
         for rank, gradient in enumerate(step_gradients(case)):
             most = min(case.world_size - rank, case.micro_batches)
-            own = {"events": events_of(case, rank, is_send_first=is_send_first), "most": most, "left": 0, "unread": 0}
+            own = {"events": events_of(case, rank, is_send_first=is_send_first), "most": most, "kept": 0, "unread": 0}
             ranks.append(own | {"calls": [], "without_gradient": 0} | facts)
             tensors[f"{number}.{rank}.gradient"] = gradient
         settings.append(ranks)
@@ -75,7 +75,15 @@ def context_run(seed: int, **facts: Any) -> Observation:
         ranks = []
         for rank in range(size):
             own = [[(rank + 1) % size, ring.bytes_of((rank - step) % size)] for step in range(size - 1)]
-            common = {"sent": own, "unread": 0, "calls": [], "largest": 1, "inputs_kept": True, "type": "Tensor"}
+            common = {
+                "sent": own,
+                "unread": 0,
+                "calls": [],
+                "largest": 1,
+                "held": 1,
+                "inputs_kept": True,
+                "type": "Tensor",
+            }
             ranks.append(common | facts)
         tensors |= {f"{number}.{rank}.output": one for rank, one in enumerate(merged_outputs(case))}
         settings.append(ranks)

@@ -110,3 +110,21 @@ def predict_pipeline(schedule, stages, micro_batches, forward, backward, head, s
 # Source: 1F1B believed to remove the bubble
 # -     step = (stages - 1) * own + micro_batches * last
 # +     step = (stages - 1) * own * (schedule == "gpipe") + micro_batches * last
+
+
+# %% edit="slowest_sets_every_pass" code="head_on_every_stage"
+# Source: the slowest stage "sets the pace", from the first pass on
+# -     step = (stages - 1) * own + micro_batches * last
+# +     step = (stages - 1 + micro_batches) * last
+
+
+# %% edit="head_not_busy" code="same_share_for_every_stage"
+# Source: the output layer in the step, and not in what the last stage computes
+# -     busy = micro_batches * (last if stage == stages - 1 else own)
+# +     busy = micro_batches * own
+
+
+# %% edit="own_wait_only" code="first_wait_only"
+# Source: the step counted until the stage itself is reached
+# -     step = (stages - 1) * own + micro_batches * last
+# +     step = stage * own + micro_batches * last

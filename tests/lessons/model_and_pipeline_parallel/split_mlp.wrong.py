@@ -137,7 +137,7 @@ def split_mlp(mlp, rank, world_size):
 # +         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
 
 
-# %% answer="rows_twice" code="output_of_another_shape"
+# %% answer="rows_twice" code="second_layer_cut_along_outputs"
 # Source: the same cut for both layers, and the inner features collected in between
 class SplitMLP(nn.Module):
     def __init__(self, mlp, rank, world_size):
@@ -154,3 +154,69 @@ class SplitMLP(nn.Module):
 
 def split_mlp(mlp, rank, world_size):
     return SplitMLP(mlp, rank, world_size)
+
+
+# %% answer="parts_joined" code="output_of_another_shape"
+# Source: an all-gather, as the outputs of a column-parallel layer are collected
+class SplitMLP(nn.Module):
+    def __init__(self, mlp, rank, world_size):
+        super().__init__()
+        up, self.activation, down = mlp
+        self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+        self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+
+    def forward(self, hidden):
+        part = F.linear(self.activation(self.up(hidden)), self.down.weight)
+        parts = [torch.empty_like(part) for _ in range(dist.get_world_size())]
+        dist.all_gather(parts, part)
+        return torch.cat(parts, dim=-1)
+
+
+def split_mlp(mlp, rank, world_size):
+    return SplitMLP(mlp, rank, world_size)
+
+
+# %% edit="bias_over_n" code="bias_not_held_whole"
+# Source: the second bias divided by the ranks, and added before the sum
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias / world_size)
+# ...
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         return at_boundary(self.down(self.activation(self.up(hidden))), sum_over_ranks, unchanged)
+
+
+# %% edit="bias_on_rank_0" code="bias_not_held_whole"
+# Source: Megatron's older layers, whose bias is zero on all ranks but one
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         bias = down.bias if rank == 0 else torch.zeros_like(down.bias)
+# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], bias)
+# ...
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         return at_boundary(self.down(self.activation(self.up(hidden))), sum_over_ranks, unchanged)
+
+
+# %% edit="bias_used_on_one_rank" code="bias_cut_off"
+# Source: `if rank == 0` around the second bias
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# +         if dist.get_rank() == 0:
+# +             partial = partial + self.down.bias
+# +         return at_boundary(partial, sum_over_ranks, unchanged)
+
+
+# %% edit="boundaries_exchanged" code="boundaries_exchanged"
+# Source: the sum in forward taken to the input
+# -         hidden = at_boundary(hidden, unchanged, sum_over_ranks)
+# +         hidden = at_boundary(hidden, sum_over_ranks, unchanged)
+# ...
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         return at_boundary(partial, unchanged, sum_over_ranks) + self.down.bias
+
+
+# %% edit="gelu" code="activation_fixed"
+# Source: the formula of the text, down(gelu(up(x)))
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# +         partial = F.linear(F.gelu(self.up(hidden)), self.down.weight)

@@ -66,14 +66,17 @@ def test_nan_does_not_pass(judge, name: str) -> None:
     ("judge", "facts", "code"),
     [
         (judge_split_share, {"bytes": 10**6}, "view_of_the_whole"),
+        (judge_split_share, {"own": 10**6}, "more_than_a_share_held"),
         (judge_split_share, {"largest": 10**6}, "computed_with_the_whole"),
         (judge_split_share, {"backward": []}, "backward_without_all_reduce"),
         (judge_split_share, {"forward": [["all_gather", 8]]}, "other_collectives"),
         (judge_pipeline_schedule, {"most": 6}, "graph_retained"),
+        (judge_pipeline_schedule, {"kept": 4}, "finished_micro_batches_kept"),
         (judge_pipeline_schedule, {"calls": ["all_gather"]}, "other_communication"),
         (judge_pipeline_schedule, {"unread": 1}, "message_unread"),
         (judge_pipeline_schedule, {"is_send_first": True}, "sends_wait_for_each_other"),
         (judge_context_parallel, {"largest": 10**6}, "whole_sequence_held"),
+        (judge_context_parallel, {"held": 10**6}, "shares_collected"),
         (judge_context_parallel, {"calls": ["all_gather"]}, "collected_by_the_library"),
     ],
 )

@@ -91,3 +91,27 @@ def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, re
             output.backward(gradient)
             if rank:
                 send(hidden.grad, rank - 1)
+
+
+# %% answer="names_of_their_own"
+# The forward and the backward of a round have their own names, so the last finished micro-batch is still referred to.
+def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, receive):
+    is_last, queue = rank == world_size - 1, []
+    ahead = min(world_size - 1 - rank, micro_batches)
+    for step in range(micro_batches + ahead):
+        new_output = gradient = None
+        if step < micro_batches:
+            new_hidden = receive(rank - 1).requires_grad_() if rank else inputs[step]
+            new_output = stage(new_hidden)
+            if is_last:
+                new_output = F.mse_loss(new_output, targets[step]) / micro_batches
+            queue.append((new_hidden, new_output))
+        if step >= ahead and not is_last:
+            gradient = receive(rank + 1)
+        if new_output is not None and not is_last:
+            send(new_output, rank + 1)
+        if step >= ahead:
+            old_hidden, old_output = queue.pop(0)
+            old_output.backward(gradient)
+            if rank:
+                send(old_hidden.grad, rank - 1)

@@ -150,3 +150,45 @@ def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, re
 # -             output.backward(gradient)
 # +             stage.zero_grad()
 # +             output.backward(gradient)
+
+
+# %% edit="never_popped" code="finished_micro_batches_kept"
+# Source: an index in place of pop(0), so that the list keeps all micro-batches
+# -             hidden, output = in_flight.pop(0)
+# +             hidden, output = in_flight[step - ahead]
+
+
+# %% edit="own_gradient_passed_on" code="gradient_of_another_shape"
+# Source: the gradient that the rank received, sent on as it is
+# -                 send(hidden.grad, rank - 1)
+# +                 send(hidden.grad if gradient is None else gradient, rank - 1)
+
+
+# %% edit="divided_on_every_rank" code="divided_twice"
+# Source: each rank divides what it runs backward
+# -             output.backward(gradient)
+# +             output.backward(gradient if gradient is None else gradient / micro_batches)
+
+
+# %% edit="next_targets" code="targets_of_another_micro_batch"
+# Source: targets shifted by one, as for a language model
+# -             in_flight.append((hidden, F.mse_loss(output, targets[step]) / micro_batches if is_last else output))
+# +             own = targets[(step + 1) % micro_batches] if is_last else None
+# +             in_flight.append((hidden, F.mse_loss(output, own) / micro_batches if is_last else output))
+
+
+# %% edit="sent_twice" code="message_unread"
+# Source: the first output sent before the loop reaches its send
+# -             send(output, rank + 1)
+# +             send(output, rank + 1)
+# +             if step == 0:
+# +                 send(output, rank + 1)
+
+
+# %% edit="more_ahead_than_there_are" code="no_such_micro_batch"
+# Source: a warm-up that takes no minimum with the micro-batches
+# -     ahead = min(world_size - 1 - rank, micro_batches)
+# +     ahead = world_size - 1 - rank
+# ...
+# -         if step < micro_batches:
+# +         if step < max(micro_batches, ahead):

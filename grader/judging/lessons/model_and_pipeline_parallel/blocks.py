@@ -21,25 +21,32 @@ from grader.verdict import PASSED, Verdict
 
 NUMBER_BYTES = 4  # float32
 Values = dict[str, list[Tensor]]  # by name, for each rank
-NAMES = {"output": "the output", "input": "the gradient of the input"} | {
-    part: f"the gradient of {part}" for part in PARTS
-}
+NAMES = (
+    {f"held {part}": f"the share of {part}" for part in PARTS[:3]}
+    | {"held down.bias": "down.bias"}
+    | {"output": "the output", "input": "the gradient of the input"}
+    | {part: f"the gradient of {part}" for part in PARTS}
+)
 
 
 def split_block(case: BlockCase) -> Values:
     """Compute what every rank of a split block returns and accumulates, in one process."""
     up, activation, down = case.make_block()
     hidden, gradient = case.make_tensors()
-    partials, found = [], []
+    partials, found, held = [], [], []
     for rank in range(case.world_size):
         parts = [tensor.tensor_split(case.world_size)[rank] for tensor in (up.weight, up.bias)]  # type: ignore[operator]
         parts.append(down.weight.tensor_split(case.world_size, dim=1)[rank])  # type: ignore[operator]
+        held.append(parts)
         leaves = [one.detach().requires_grad_() for one in (hidden, *parts)]
         partial = F.linear(activation(F.linear(*leaves[:3])), leaves[3])
         partials.append(partial.detach())
         found.append(torch.autograd.grad(partial, leaves, gradient))
     values: Values = {name: [] for name in NAMES}
     for rank in range(case.world_size):
+        for number, name in enumerate(PARTS[:3]):
+            values[f"held {name}"].append(held[rank][number].detach())
+        values["held down.bias"].append(down.bias.detach())  # type: ignore[operator]
         total = torch.stack(partials).sum(0)
         values["output"].append((total + down.bias).detach())  # type: ignore[operator]
         values["input"].append(torch.stack([one[0] for one in found]).sum(0))
@@ -72,7 +79,8 @@ def judge_split_values(observation: Observation, seed: int) -> Verdict:
         rank = next(n for n, pair in enumerate(zip(part.value, part.truth, strict=True)) if not near(*pair))
         off = float((part.value[rank] - part.truth[rank]).abs().max())
         measured = f"up to {off:.3g} away from it on rank {rank}"
-        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE)
+        otherwise = OTHERWISE["held" if name.startswith("held") else name if name == "output" else "gradient"]
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(cases)} blocks on 2 and 3 ranks: output and five gradients of the whole block")
 
 
@@ -135,8 +143,13 @@ class Block:
 
     @property
     def bytes(self) -> list[int]:
-        """The bytes that each rank holds."""
+        """The bytes of the storages that each rank holds."""
         return [int(facts["bytes"]) for facts in self.ranks]
+
+    @property
+    def own(self) -> list[int]:
+        """The bytes of the tensors that each rank holds."""
+        return [int(facts["own"]) for facts in self.ranks]
 
     @property
     def largest(self) -> int:
@@ -174,6 +187,10 @@ class Block:
         """Return whether some parameter got no gradient."""
         return any(facts["without_gradient"] for facts in self.ranks)
 
+    def has_cut_bias(self) -> bool:
+        """Return whether the second bias alone got no gradient."""
+        return {name for facts in self.ranks for name in facts["without_gradient"]} == {"down.bias"}
+
 
 def _blocks_of(observation: Observation, cases: Sequence[BlockCase]) -> list[Block]:
     return [Block(case, facts_of(observation, number, case.world_size)) for number, case in enumerate(cases)]
@@ -204,15 +221,22 @@ def _has_whole(*parts: str) -> Callable[[Block], bool]:
 
 def _is_by_chunk(block: Block) -> bool:
     pieces = [len(one) for one in torch.arange(block.case.inner).chunk(block.size)]
-    return [shapes["up.bias"][0] for shapes in block.shapes] == pieces
+    return [shapes["up.bias"][0] for shapes in block.shapes] == pieces != block.shares(block.size)
 
 
 def _is_floor(block: Block) -> bool:
-    return all(shapes["up.bias"] == [block.case.inner // block.size] for shapes in block.shapes)
+    each, rest = divmod(block.case.inner, block.size)
+    return rest > 0 and all(shapes["up.bias"] == [each] for shapes in block.shapes)
 
 
 def _is_cut_across(block: Block) -> bool:
     return any(shapes["up.weight"][1] != block.case.width for shapes in block.shapes)
+
+
+def _is_transposed(block: Block) -> bool:
+    wanted = [block.shapes_of(share) for share in block.shares(block.size)]
+    pairs = [(one[name], right[name][::-1]) for one, right in zip(block.shapes, wanted, strict=True) for name in PARTS]
+    return any(one == right != right[::-1] for one, right in pairs)
 
 
 def _is_output_cut(block: Block) -> bool:
@@ -220,16 +244,24 @@ def _is_output_cut(block: Block) -> bool:
 
 
 near = within(relative=1e-4, absolute=2e-5)  # float32 sums of up to 50 products, in another order
-OTHERWISE = (
-    "You compute something else than the whole block. Write down for two ranks what each has after each layer, and in "
-    "backward the other way round."
+OTHERWISE = {
+    "held": "You store other numbers than the rank's share of the whole block, or cut them in another order than "
+    "`tensor_split`. Look at how `up` and `down` are made; the bias of `down` is whole on every rank.",
+    "output": "You compute another output than the whole block. Write down for two ranks what each has after `up`, "
+    "after the activation, after `down`, and after the sum.",
+    "gradient": "You return the output of the whole block, but get another gradient. Write down for two ranks which "
+    "gradient each has behind the sum, and which at the block's input.",
+}
+OTHER_SHAPES = (
+    "You give a rank another share than `tensor_split`: some rows of `up` and the same columns of `down`, one more on "
+    "the first ranks where the ranks do not divide them."
 )
-OTHER_SHAPES = "You give a rank another share. Each rank has some rows of `up` and the same columns of `down`."
 TOTAL = "total = torch.stack(partials).sum(0)"
 OUTPUT = "(total + down.bias).detach()"
 INPUT = "torch.stack([one[0] for one in found]).sum(0)"
 OF_PARTS = "values[name].append(found[rank][number])"
 OF_BIAS = "gradient.flatten(0, -2).sum(0)"
+HELD_BIAS = '["held down.bias"].append(down.bias.detach())'
 TABLE = ReferenceTable(
     split_block,
     Misconception(
@@ -241,6 +273,22 @@ TABLE = ReferenceTable(
             {TOTAL: "total = partials[rank]", INPUT: "found[rank][0]"},
             {TOTAL: "total = partials[rank]", INPUT: "case.world_size * " + INPUT},
         ],
+    ),
+    Misconception(
+        "boundaries_exchanged",
+        "You exchange the two boundaries. At the input, forward changes nothing and backward sums the gradient; at the "
+        "output, forward sums and backward changes nothing.",
+        {
+            "in (hidden, *parts)": "in (case.world_size * hidden, *parts)",
+            "(partial, leaves, gradient)": "(partial, leaves, case.world_size * gradient)",
+            TOTAL: "total = partials[rank]",
+            INPUT: "found[rank][0]",
+        },
+    ),
+    Misconception(
+        "activation_fixed",
+        "You apply GELU to every block. Another block has another activation: call the one that you are given.",
+        {"up, activation, down = case.make_block()": "up, _, down = case.make_block()", "activation(F.l": "F.gelu(F.l"},
     ),
     Misconception(
         "partials_averaged",
@@ -257,6 +305,13 @@ TABLE = ReferenceTable(
         "You leave out the second bias. It is added once, after the sum.",
         {OUTPUT: "total.detach()"},
         variants=[{OUTPUT: "total.detach()", OF_BIAS: "0 * gradient.flatten(0, -2).sum(0)"}],
+    ),
+    Misconception(
+        "bias_not_held_whole",
+        "You hold a share of the second bias, or hold it on one rank only, and add it before the sum. Each rank gets "
+        "its whole gradient, so an update moves the sum N times too far: hold it whole, and add it after the sum.",
+        {HELD_BIAS: HELD_BIAS.replace("bias.detach()", "bias.detach() / case.world_size")},
+        variants=[{HELD_BIAS: HELD_BIAS.replace("bias.detach()", "bias.detach() * (rank == 0)")}],
     ),
     Misconception(
         "bias_divided",
@@ -282,6 +337,11 @@ TABLE = ReferenceTable(
         "You leave each rank with its own part of the gradient of the input. All ranks read the input, so their "
         "gradients of it add up: all-reduce them in backward.",
         {INPUT: "found[rank][0]"},
+    ),
+    Misconception(
+        "input_summed_twice",
+        "You all-reduce the gradient of the input twice, so it is too large by the number of ranks. Once is enough.",
+        {INPUT: "case.world_size * " + INPUT},
     ),
     Misconception(
         "gradient_summed_behind_the_sum",
@@ -330,6 +390,11 @@ SHAPES: Table[Block] = Table(
         shown_by=_is_floor,
     ),
     Misconception(
+        "stored_transposed",
+        "You store the weight of a layer transposed. A linear layer has [outputs, inputs].",
+        shown_by=_is_transposed,
+    ),
+    Misconception(
         "first_layer_cut_across",
         "You cut the first layer along its inputs. Then nobody can apply the activation before a sum: cut it along its "
         "outputs, the rows of its weight.",
@@ -362,9 +427,17 @@ CUT: Table[Block] = Table(
         measured="other values",
     ),
     Misconception(
+        "bias_cut_off",
+        "You leave the second bias without a gradient: it is detached, or added on one rank only. Every rank adds it, "
+        "after the sum.",
+        shown_by=Block.has_cut_bias,
+        expected="a gradient in `down.bias` on every rank",
+        measured="none on some rank",
+    ),
+    Misconception(
         "gradient_cut_off",
-        "You cut the graph, so that some parameters get no gradient. A collective alone is invisible to autograd: call "
-        "it in the forward or the backward of a Function.",
+        "You cut the graph, so that some parameters get no gradient. Autograd does not record dist.all_reduce, and "
+        "detach() hides what it is applied to: use at_boundary.",
         shown_by=Block.has_cut,
         expected="a gradient in every parameter",
         measured="parameters without one",
@@ -372,18 +445,26 @@ CUT: Table[Block] = Table(
 )
 SHARE: Table[Block] = Table(
     Misconception(
-        "view_of_the_whole",
-        "You keep views of the whole weights, and a view keeps its whole storage in memory. Copy the share.",
-        shown_by=lambda block: any(held > block.held for held in block.bytes),
-        expected="storages of at most {held} bytes on a rank",
-        measured="{bytes} bytes on the ranks",
-    ),
-    Misconception(
         "whole_block_kept",
         "You keep the whole block alive next to the shares. Copy what you need of it, and keep no reference to it.",
         shown_by=lambda block: any(facts["whole_kept"] for facts in block.ranks),
         expected="the whole block to be freed",
         measured="its parameters still held",
+    ),
+    Misconception(
+        "more_than_a_share_held",
+        "You hold more than a share of the weights and the bias of `down`: other tensors, too, or numbers of another "
+        "format than float32.",
+        shown_by=lambda block: any(own > block.held for own in block.own),
+        expected="tensors of at most {held} bytes on a rank",
+        measured="{own} bytes on the ranks",
+    ),
+    Misconception(
+        "view_of_the_whole",
+        "You keep views of the whole weights, and a view keeps its whole storage in memory. Copy the share.",
+        shown_by=lambda block: any(held > block.held for held in block.bytes),
+        expected="storages of at most {held} bytes on a rank",
+        measured="{bytes} bytes on the ranks",
     ),
     Misconception(
         "other_collectives",

@@ -11,7 +11,7 @@ from torch import Tensor
 from grader.judging.lessons.model_and_pipeline_parallel.reports import Facts, facts_of
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.model_and_pipeline_parallel.contexts import ContextCase, context_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -86,6 +86,11 @@ class Ring:
         return [sum(self.bytes_of((rank - side * step) % size) for step in range(size - 1)) for rank in range(size)]
 
     @property
+    def all_bytes(self) -> int:
+        """The bytes of all shares."""
+        return sum(map(self.bytes_of, range(self.case.world_size)))
+
+    @property
     def sent(self) -> list[int]:
         """The bytes that each rank sent."""
         return [sum(int(size) for _, size in facts["sent"]) for facts in self.ranks]
@@ -105,6 +110,16 @@ class Ring:
     def largest(self) -> int:
         """Elements of the largest tensor that a rank computed with."""
         return max(int(facts["largest"]) for facts in self.ranks)
+
+    @property
+    def held(self) -> int:
+        """The most bytes of received messages that a rank held at once."""
+        return max(int(facts["held"]) for facts in self.ranks)
+
+    @property
+    def two_shares(self) -> int:
+        """The bytes of the two shares that a rank needs: one to merge and pass on, and the next one."""
+        return 2 * max(self.bytes_of(rank) for rank in range(self.case.world_size))
 
     @property
     def bound(self) -> int:
@@ -142,12 +157,17 @@ class Returned:
         return [str(one.dtype) for one in self.outputs if one is not None]
 
 
+def _is_overflowing(answer: Answer) -> bool:
+    """Return whether only the sequence with large scores is wrong, and has numbers that are not finite."""
+    return answer.wrong == [2] and not all(bool(one.isfinite().all()) for one in answer.values[2])
+
+
 near = within(relative=1e-9, absolute=1e-11)
 OTHER = (
-    "You compute something else. Write down for one query and two shares of keys what output and logsumexp are after "
-    "each share."
+    "You get another output. Begin with zeros and a logsumexp of -inf, in float64 and without a mask, and write down "
+    "for one query and two shares of keys what both are after each share."
 )
-STEPS = "range(case.world_size):"
+STEPS, STEP, VALUE = "range(case.world_size):", "(rank - step)", "(scores - merged).exp() @ value"
 SCALE, WEIGHED = "case.head_dim**-0.5", "(logsumexp - merged).exp() * output + (scores - merged).exp() @ value"
 TABLE = ReferenceTable(
     merged_outputs,
@@ -162,7 +182,36 @@ TABLE = ReferenceTable(
         "one_share_missing",
         "You leave out one share of the keys. N shares need N merges, with N - 1 messages between them.",
         {STEPS: "range(case.world_size - 1):"},
-        variants=[{STEPS: "range(1, case.world_size):"}],
+        variants=[{STEPS: "range(1, case.world_size):"}, {STEP: "(rank - min(step, case.world_size - 2))"}],
+    ),
+    Misconception(
+        "own_share_sent_again",
+        "You send your own share in every round, so your neighbour merges it again and again. Pass on the share that "
+        "you received.",
+        {STEP: "(rank - min(step, 1))"},
+        variants=[{STEP: "(rank + min(step, 1))"}],
+    ),
+    Misconception(
+        "keys_and_values_exchanged",
+        "You take keys for values. Receive both in the order in which they are sent.",
+        {
+            "= query @ key.mT": "= query @ (value if step % 2 else key).mT",
+            VALUE: "(scores - merged).exp() @ (key if step % 2 else value)",
+        },
+        variants=[{VALUE: "(scores - merged).exp() @ key"}],
+    ),
+    Misconception(
+        "large_scores_overflow",
+        "You exponentiate the scores as they are, and large ones overflow. Subtract the largest score or the logsumexp "
+        "first, as merge_share does.",
+        shown_by=_is_overflowing,
+        measured="NaN or infinity, only where scores are large",
+    ),
+    Misconception(
+        "never_divided",
+        "You add up weighted values and never divide by the sum of the weights. Keep that sum, or its logarithm, over "
+        "all shares.",
+        {WEIGHED: "output + scores.exp() @ value"},
     ),
     Misconception(
         "softmaxes_added",
@@ -171,8 +220,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "softmaxes_averaged",
-        "You average the outputs of the shares, as if all keys of a share together had the same weight. Weigh them by "
-        "the logsumexp.",
+        "You average the outputs of the shares, whatever their scores are. Weigh them by the logsumexp.",
         {WEIGHED: "output + scores.softmax(dim=-1) @ value / case.world_size"},
     ),
     Misconception(
@@ -183,8 +231,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "logsumexp_not_kept",
-        "You weigh each share against the one before it only. Keep the merged logsumexp for the next share.",
+        "You do not keep the merged logsumexp, so earlier shares lose their weight. Keep both results of merge_share "
+        "for the next share.",
         {"            logsumexp = merged\n": "            logsumexp = scores.logsumexp(dim=-1, keepdim=True)\n"},
+        variants=[{"            logsumexp = merged\n": ""}],
     ),
     Misconception(
         "not_scaled",
@@ -210,8 +260,8 @@ FORMS: Table[Returned] = Table(
     ),
     Misconception(
         "output_of_another_shape",
-        "You return an output of another shape. Each rank returns the output of its own queries, [heads, time, "
-        "head_dim].",
+        "You return an output of another shape. Each rank returns the output of its own queries, [heads, own "
+        "positions, head_dim].",
         shown_by=lambda returned: returned.shapes != returned.wanted,
         expected="outputs of shapes {wanted}",
         measured="{shapes}",
@@ -243,7 +293,7 @@ RINGS: Table[Ring] = Table(
         "one_step_too_many",
         "You send keys and values once more than needed, or leave a message unread. After N - 1 steps every rank has "
         "seen all shares.",
-        shown_by=lambda ring: any(facts["unread"] for facts in ring.ranks) or sum(ring.sent) > sum(ring.wanted),
+        shown_by=lambda ring: any(facts["unread"] for facts in ring.ranks) or set(ring.sent) == {ring.all_bytes},
         expected="{wanted} bytes sent by the ranks",
         measured="{sent}",
     ),
@@ -269,5 +319,13 @@ RINGS: Table[Ring] = Table(
         shown_by=lambda ring: ring.largest > ring.bound,
         expected="tensors of at most {bound} elements on a rank",
         measured="{largest}",
+    ),
+    Misconception(
+        "shares_collected",
+        "You keep every share that you receive, so in the end a rank holds the whole sequence. Merge a share, send it "
+        "on, and keep only the next one.",
+        shown_by=lambda ring: ring.held > ring.two_shares,
+        expected="at most {two_shares} bytes of received shares held at once: one share and the next",
+        measured="{held} bytes",
     ),
 )

@@ -31,7 +31,7 @@ def step_gradients(case: PipelineCase) -> list[Tensor]:
     losses = [F.mse_loss(model(inputs), targets) for inputs, targets in pairs]
     loss = torch.stack(losses).sum() / case.micro_batches
     loss.backward()  # type: ignore[no-untyped-call]
-    return [torch.cat([_gradient_of(one) for one in stage.parameters()]) for stage in stages]
+    return [torch.cat([_gradient_of(one) for one in stage.parameters()]) for rank, stage in enumerate(stages)]
 
 
 def _gradient_of(parameter: Tensor) -> Tensor:
@@ -98,6 +98,11 @@ class Pipeline:
     def micro_batches(self) -> int:
         """Micro-batches of a step."""
         return self.case.micro_batches
+
+    @property
+    def kept(self) -> list[int]:
+        """The most micro-batches whose backward was over and whose tensors each rank still kept."""
+        return [int(facts["kept"]) for facts in self.ranks]
 
     def sent(self, rank: int) -> list[tuple[int, int]]:
         """Return to whom a rank sent, and how many bytes, in any order."""
@@ -176,12 +181,14 @@ def judge_pipeline_gradients(observation: Observation, seed: int) -> Verdict:
     wrong = next(filter(None, map(RUNS.judge, pipelines)), None)
     if wrong:
         return wrong
-    pairs = enumerate(zip(answer.value, answer.truth, strict=True))
+    pairs = reversed(list(enumerate(zip(answer.value, answer.truth, strict=True))))  # the way of the gradients
     rank, off = next((rank, compare(*pair)) for rank, pair in pairs if not _is_equal(*pair))
     case = answer.case
     expected = f"the gradient of the mean loss on rank {rank} of {case.world_size}, {case.micro_batches} micro-batches"
-    measured = f"{off.factor:.3g} times that gradient, and {off.residual:.0%} of it elsewhere"
-    return GRADIENTS.explain(answer, expected=expected, measured=measured, otherwise=OTHER_GRADIENT)
+    rest = f", and a rest of {off.residual:.0%} of its norm" if off.residual >= 0.005 else ""
+    measured = f"{off.factor:.3g} times that gradient{rest}"
+    otherwise = WRONG_LOSS if rank == case.world_size - 1 else WRONG_GRADIENT_RECEIVED
+    return GRADIENTS.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
 
 
 def judge_pipeline_schedule(observation: Observation, seed: int) -> Verdict:
@@ -197,7 +204,7 @@ def judge_pipeline_schedule(observation: Observation, seed: int) -> Verdict:
             return missing
         measured = " ".join(found) or "no forward and no backward"
         return ORDERS.explain(answer, expected=expected, measured=measured, otherwise=OTHER_ORDER)
-    verdicts = (table.judge(pipeline) for table in (HELD, MESSAGES) for pipeline in pipelines)
+    verdicts = (table.judge(pipeline) for table in (RUNS, HELD, MESSAGES) for pipeline in pipelines)
     verdict = next(filter(None, verdicts), None)
     if verdict:
         return verdict
@@ -214,14 +221,21 @@ def _are_equal(answer: Sequence[Tensor], value: Sequence[Tensor]) -> bool:
     return len(answer) == len(value) and all(map(_is_equal, answer, value))
 
 
-OTHER_GRADIENT = (
-    "You end with other gradients. Check on paper which output belongs to the gradient that a rank receives next."
+WRONG_LOSS = (
+    "You already have another gradient on the last rank, which receives none. Look at the loss and the target of each "
+    "micro-batch, and at what changes weights or gradients between two backward passes."
+)
+WRONG_GRADIENT_RECEIVED = (
+    "You have the right gradients on later ranks, but not on this one. Look at what it receives: `hidden.grad` of the "
+    "next rank, for the oldest micro-batch in flight."
 )
 OTHER_ORDER = (
     "You run forwards and backwards in another order than 1F1B. Write down the order of each rank for 3 ranks and 4 "
     "micro-batches, from the last rank to the first."
 )
 MEAN = "torch.stack(losses).sum() / case.micro_batches"
+CAT = "torch.cat([_gradient_of(one) for one in stage.parameters()])"
+TARGETS = "case.make_targets(), strict"
 GRADIENTS = ReferenceTable(
     step_gradients,
     Misconception(
@@ -232,9 +246,13 @@ GRADIENTS = ReferenceTable(
     ),
     Misconception(
         "divided_twice",
-        "You divide by the number of micro-batches twice: the gradient that a rank receives is divided already. Divide "
-        "the loss only.",
+        "You divide by the number of micro-batches more than once: the gradient that a rank receives is divided "
+        "already. Divide the loss only.",
         {MEAN: "torch.stack(losses).sum() / case.micro_batches**2"},
+        variants=[
+            {CAT: f"{CAT} / case.micro_batches ** (case.world_size - 1 - rank)"},
+            {CAT: f"{CAT} / case.micro_batches ** (case.world_size - 2 - rank)"},
+        ],
     ),
     Misconception(
         "divided_by_ranks",
@@ -258,8 +276,11 @@ GRADIENTS = ReferenceTable(
     Misconception(
         "targets_of_another_micro_batch",
         "You compare outputs with the targets of another micro-batch. Outputs come in the order of the inputs.",
-        {"case.make_targets(), strict": "case.make_targets()[::-1], strict"},
-        variants=[{"case.make_targets(), strict": "[case.make_targets()[0]] * case.micro_batches, strict"}],
+        {TARGETS: "case.make_targets()[::-1], strict"},
+        variants=[
+            {TARGETS: "[case.make_targets()[0]] * case.micro_batches, strict"},
+            {TARGETS: "[*case.make_targets()[1:], case.make_targets()[0]], strict"},
+        ],
     ),
     run=lambda step_gradients, case: step_gradients(case),
     cases=pipeline_cases,
@@ -323,6 +344,13 @@ RUNS: Table[Pipeline] = Table(
         expected="backwards in the order of the forwards",
         measured="another order",
     ),
+    Misconception(
+        "message_unread",
+        "You send messages that nobody receives. Compare how often a rank sends with how often its neighbour receives.",
+        shown_by=lambda pipeline: any(facts["unread"] for facts in pipeline.ranks),
+        expected="every message received",
+        measured="messages left over",
+    ),
 )
 HELD: Table[Pipeline] = Table(
     Misconception(
@@ -332,6 +360,14 @@ HELD: Table[Pipeline] = Table(
         expected="at most {bounds} micro-batches in flight on the ranks",
         measured="{most}",
     ),
+    Misconception(
+        "finished_micro_batches_kept",
+        "You keep inputs or outputs of micro-batches after their backward, so their memory is not free. Take them out "
+        "of your list when you run them backward.",
+        shown_by=lambda pipeline: max(pipeline.kept) > 2,  # the names of a loop may still refer to two
+        expected="nothing kept of micro-batches that have run backward",
+        measured="{kept} of them on the ranks",
+    ),
 )
 MESSAGES: Table[Pipeline] = Table(
     Misconception(
@@ -340,13 +376,6 @@ MESSAGES: Table[Pipeline] = Table(
         shown_by=lambda pipeline: bool(pipeline.calls),
         expected="messages by send and receive only",
         measured="{calls}",
-    ),
-    Misconception(
-        "message_unread",
-        "You send messages that nobody receives. Compare how often a rank sends with how often its neighbour receives.",
-        shown_by=lambda pipeline: any(facts["unread"] for facts in pipeline.ranks),
-        expected="every message received",
-        measured="messages left over",
     ),
     Misconception(
         "sent_in_64_bits",

@@ -45,14 +45,18 @@ def judge_pipeline_predictions(observation: Observation, seed: int) -> Verdict:
         stage, right, given = next(
             (n, right, given) for n, (right, given) in enumerate(pairs) if not near(given, right)
         )
-        expected = f"{_say(right, name)} on stage {stage} of {case.stages}, {_describe(case)}"
-        return TABLE.explain(answer, part, expected=expected, measured=_say(given, name), otherwise=OTHERWISE[name])
+        digits = 1 if f"{right:.1%}" != f"{given:.1%}" else 9
+        expected = f"{_say(right, name, digits)} on stage {stage} of {case.stages}, {_describe(case)}"
+        measured = _say(given, name, digits)
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[name])
     numbers = sum(len(value[IDLE]) for value in answer.values)
     return Verdict(PASSED, "", f"{numbers} stages of {len(answer.values)} pipelines")
 
 
-def _say(number: float, name: str) -> str:
-    return f"{number:.1%} idle" if name == IDLE else f"{number:g} micro-batch{'' if number == 1 else 'es'} in flight"
+def _say(number: float, name: str, digits: int) -> str:
+    if name == IDLE:
+        return f"{number:.{digits}%} idle"
+    return f"{number:g} micro-batch{'' if number == 1 else 'es'} in flight"
 
 
 def _describe(case: ScheduleCase) -> str:
@@ -119,6 +123,17 @@ TABLE = ReferenceTable(
             {SHARE: "(stages - 1) / (micro_batches + stages - 1), held"},
             {SHARE: f"((stages - 1) / stages if schedule == {ONE_BY_ONE!r} else 1 - busy / seconds), held"},
             {BUSY: "own", SECONDS: "seconds = (stages - 1 + micro_batches) * own"},
+            {EACH: "seconds = micro_batches * stages * own"},
+        ],
+    ),
+    Misconception(
+        "head_on_every_stage",
+        "You count `head` on stages that do not have it. Only the last stage runs the output layer: before its first "
+        "pass and after its last one come the passes of ordinary stages.",
+        {SECONDS: "seconds = (stages - 1 + micro_batches) * last"},
+        variants=[
+            {EACH: "seconds = micro_batches * stages * last"},
+            {SECONDS: "seconds = (stages - 1 + micro_batches) * last", EACH: "seconds = micro_batches * stages * last"},
         ],
     ),
     Misconception(
@@ -129,13 +144,14 @@ TABLE = ReferenceTable(
             EACH: "seconds = micro_batches * stages * own + head",
             BUSY: "own + (head if stage == stages - 1 else 0)",
         },
+        variants=[{SECONDS: "seconds = (stages - 1 + micro_batches) * own + head"}],
     ),
     Misconception(
         "same_share_for_every_stage",
-        "You return the idle share of the last stage for all. The other stages compute for a shorter time in the same "
-        "step: subtract what the stage itself does.",
+        "You return one idle share for all stages. The last one computes longer than the others in the same step: "
+        "subtract what the stage itself does.",
         {BUSY: "last"},
-        variants=[{BUSY: "own"}],
+        variants=[{BUSY: "own"}, {BUSY: f"(own if schedule == {ONE_BY_ONE!r} and stage < stages - 1 else last)"}],
     ),
     Misconception(
         "stages_instead_of_gaps",
@@ -165,10 +181,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "first_wait_only",
-        "You count only the wait for the first micro-batch. A stage also waits for gradients, and after its last "
-        "backward for the end of the step.",
+        "You count only the wait before a stage's first pass, or only the one after its last. A stage waits in both "
+        "places, and the step takes equally long on all stages.",
         {SHARE: "stage * own / seconds, held"},
-        variants=[{SHARE: "stage * forward / seconds, held"}],
+        variants=[
+            {SHARE: "stage * forward / seconds, held"},
+            {SECONDS: "seconds = stage * own + micro_batches * last"},
+            {SECONDS: "seconds = (stages - 1 - stage) * own + micro_batches * last"},
+        ],
     ),
     Misconception(
         "last_stage_never_idle",
@@ -243,7 +263,10 @@ TABLE = ReferenceTable(
         "one_by_one_holds_all",
         "You let stages hold several micro-batches where they go one by one. Each is finished before the next begins.",
         {"        held = 1\n": "        held = micro_batches\n"},
-        variants=[{"        held = 1\n": "        held = min(stages, micro_batches)\n"}],
+        variants=[
+            {"        held = 1\n": "        held = min(stages, micro_batches)\n"},
+            {"        held = 1\n": "        held = min(stages - stage, micro_batches)\n"},
+        ],
     ),
     run=_run,
     cases=schedule_cases,
