@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 if os.environ.get("PRETEND", "1") == "1":
-    if Path(sys.argv[1]).name.startswith("21"):  # without CUDA's own, the 4-bit kernels are torch operators, compiled
+    if Path(sys.argv[1]).name.startswith(("21", "23")):  # without CUDA's own, 4-bit kernels are compiled torch
         os.environ["TORCHDYNAMO_DISABLE"] = "1"
     import pretend_device
 
-    if Path(sys.argv[1]).name.startswith(("08", "21")):
+    if Path(sys.argv[1]).name.startswith(("08", "21", "23")):
         pretend_device.install_bitsandbytes()
 
 import torch
