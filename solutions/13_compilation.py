@@ -70,16 +70,17 @@ print(measure_saved_tensors(lambda: gelu(x, bias)))
 # %% [markdown]
 # ## Predict: the traffic of a chain
 #
-# A chain is a list of operations, each with the name of its result and the names of the tensors it reads. Factors such
-# as 0.5 are part of an operation and move nothing.
+# A chain is a list of operations, each with the names of its result and of the tensors it reads. Factors are part of an
+# operation, so the ten above are six.
 #
 # **Exercise.** How many bytes does the chain move to and from memory?
 #
 # *Contract.*
 # - Every result has `elements` numbers; inputs may be smaller (broadcasting), and some may not be read at all.
-# - Eager: each operation reads its tensors and writes its result. A tensor named twice by one operation is read once.
-# - Fused: there is one kernel. Results in `kept` are needed later; the others never reach memory.
-# - Return `(eager, fused)` in bytes. Assume that no cache helps.
+# - Eager: each operation reads its tensors and writes its result; no cache helps. A tensor named twice by one operation
+#   is read once.
+# - Fused: one kernel loads each input that it needs once, and writes the results in `kept`, the last one among them.
+# - Return `(eager, fused)` in bytes.
 
 # %% tags=["given"]
 from grader import check_predicted_traffic
@@ -160,7 +161,7 @@ print("partitioned:", round(saved / x.nbytes, 2), "times the input")
 # C++ (CPU).
 #
 # The first stage alone is `backend="eager"`, and the first two are `"aot_eager"`. A backend is any function that takes
-# the graph and returns something callable, so you can write one that shows you the graph.
+# the graph and example inputs, and returns something callable, so you can write one that shows you the graph.
 
 
 # %%
@@ -296,15 +297,17 @@ print("here:", sorted(present))
 print("of the guide's list:", sorted(published & present))
 
 # %% [markdown]
-# Of the eight names, one is left. nvFuser's backends are gone. TensorRT and ONNX Runtime serve inference; a separate
-# package brings its own backend (`torch_tensorrt`). For training, Inductor is what remains.
+# Of the eight names, one is left as it was. `aot_cudagraphs` is now called `cudagraphs`, and nvFuser's backends are
+# gone. TensorRT and ONNX Runtime serve inference; a separate package brings its own backend (`torch_tensorrt`). Train
+# with Inductor.
 
 # %% [markdown]
 # ## Complete: one graph
 #
-# Dynamo stops where the next operation depends on a *value*, because no values exist while a graph is recorded. It then
-# compiles what it has, lets Python run the next part, and starts again: this is a **graph break**. Each break ends
-# fusion and makes the device wait. The function below has three in five lines.
+# Dynamo stops at what it cannot record: mostly where the next operation depends on a *value*, because no values exist
+# while a graph is recorded, and at calls that it does not know, such as `print`. It compiles what it has, lets Python
+# run the next part, and starts again: this is a **graph break**. Each break ends fusion, and one that reads a value
+# also makes the CPU wait for the device. The function below has three in five lines.
 
 # %% tags=["given"]
 from grader import check_unbroken_loss
@@ -363,7 +366,8 @@ print("a list that grows:    ", count_graphs([(torch.ones(4), 2.0, history) for 
 # - **Shapes**: the second length makes that dimension *dynamic*, so two graphs serve all lengths. `dynamic=True` starts
 #   that way; `torch._dynamo.mark_dynamic(x, 0)` declares a single dimension dynamic. Padding to a few lengths is the
 #   other way out.
-# - **Numbers** are treated the same way. Put a learning rate into a tensor.
+# - **Numbers** are treated the same way: the second value costs a recompile. A tensor costs none: put a learning rate
+#   that changes into one.
 # - **Lists, counters, attributes** are guarded by value, with one graph for each value. Return what you want to log.
 #
 # `TORCH_LOGS=graph_breaks,recompiles` in the environment prints each break and recompile with its reason.
@@ -372,12 +376,13 @@ print("a list that grows:    ", count_graphs([(torch.ones(4), 2.0, history) for 
 # **Exercise.** Write `trimmed_loss_with_breaks` as one graph.
 #
 # *Contract.*
-# - Return `(loss, largest)`: two tensors with the values of the function above. `loss` has its gradient.
+# - Return `(loss, largest)`: two tensors of one number each, with the values above. `loss` has its gradient. A row
+#   exactly at the limit is within it.
 # - Called through `torch.compile`, it makes 1 graph, 0 breaks and no recompile for batches of one shape, whether some,
 #   all or none of the rows are within the limit.
-# - No switch of `torch._dynamo.config` helps, because the check sets its own. No two rows have the same loss.
+# - No switch of `torch._dynamo.config` helps: the check sets its own. No two rows have the same loss.
 #
-# The check uses a backend that needs no compiler.
+# The check runs in float32, with a backend that needs no compiler.
 
 
 # %% exercise="trimmed_loss"
@@ -500,10 +505,10 @@ print(f"hidden states in float32:        {format_bytes(token_count * width * 4)}
 # *Contract.*
 # - The loss is the mean of `F.cross_entropy(hidden @ weight.T, targets)` over rows whose target is not -100. A chunk
 #   may be short, or ignored altogether.
-# - After `(loss * factor).backward()`, `hidden` and `weight` have the gradients of the plain version, to 1e-6.
-# - Budget, checked on 16 chunks: saved bytes at most a sixth of the plain loss's, peak at most 35 %. Hold one chunk of
-#   logits at a time.
-# - Write it by hand: `F.linear_cross_entropy` raises an error.
+# - After `(loss * factor).backward()`, `hidden` and `weight` have the plain version's gradients, in float64 to 1e-6.
+# - Budget: at most a sixth of the plain loss's saved bytes and 35 % of its whole peak, on 16 chunks. Compute logits,
+#   their softmax and gradient for at most `chunk_rows` rows at a time.
+# - `F.linear_cross_entropy` raises an error. An `autograd.Function` is one way; checkpointed chunks are another.
 
 # %% tags=["given"]
 from grader import check_chunked_gradients, check_chunked_peak
@@ -596,7 +601,8 @@ check_chunked_peak(chunked_cross_entropy)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: write the loop with plain autograd in mind. What of a chunk is still needed after its two products?<br>
-# Then: an ignored target is -100, which indexes a row of the softmax from its end. Which rows must become zero?
+# Then: an ignored target is -100, which is no class. As an index it raises an error, or, with 100 classes or more,
+# counts from the end. Which rows must become zero?
 # </details>
 
 # %% [markdown]
@@ -638,8 +644,8 @@ look(draw_chunks)
 
 # %% [markdown]
 # The loop stops falling near 16 MiB, the size of all logits: temporary tensors are as small as a chunk, but autograd
-# keeps the log-softmax of *every* chunk for backward. Your function falls to the gradients themselves, once or twice.
-# From there on, more chunks only add operators.
+# keeps the log-softmax of *every* chunk for backward. Your function falls to the size of both gradients, or to twice
+# that where backward makes scaled copies. From there on, more chunks only add operators.
 
 # %% [markdown]
 # ## Forms: compiled once, three times
@@ -647,13 +653,14 @@ look(draw_chunks)
 # | | raw PyTorch | Accelerate | Trainer |
 # |---|---|---|---|
 # | switch | `torch.compile(model)` | `dynamo_backend`, or a `TorchDynamoPlugin` | `torch_compile=True` |
-# | backend | `backend=` | of the plugin | `torch_compile_backend` |
-# | dynamic shapes | `dynamic=` | of the plugin | not an argument |
-# | regional | by hand | `use_regional_compilation` | of Accelerate's environment |
+# | backend | `backend=` | `dynamo_backend`, or the plugin's `backend=` | `torch_compile_backend` |
+# | no backend named | Inductor | not compiled | Inductor |
+# | dynamic shapes | `dynamic=` | the plugin's `dynamic=` | not an argument |
+# | regional | by hand | the plugin's `use_regional_compilation=` | only by Accelerate's environment variable |
 # | what is compiled | what you pass | the model, in `prepare` | the model, in `train` |
 #
 # Accelerate keeps the first Accelerator's plugin for the whole process: a second Accelerator with another plugin
-# silently changes nothing. That is why the code below resets its state.
+# silently changes nothing. That is why `count_compilations` below resets its state; the checks do so, too.
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -665,6 +672,7 @@ from transformers import Trainer, TrainingArguments
 from grader import make_pair_classifier, make_sentence_pairs, make_tokenizer, plain_trainer_arguments, tokenize_pairs
 
 same_run = plain_trainer_arguments(device)
+print("same_run sets:", *same_run)
 pairs = tokenize_pairs(make_sentence_pairs(pairs=12), make_tokenizer())
 
 
@@ -714,10 +722,11 @@ count_compilations(train_raw)
 # *Contract.*
 # - Run one epoch in order, in batches of `rows` (all full), with SGD at a constant `learning_rate`. The weights equal
 #   those of `train_raw`.
-# - Compile with `backend`, a name: 1 graph, no break, no recompile. The model arrives as `make_pair_classifier` builds
-#   it.
-# - With Accelerate, write a loop of your own; pass the plugin or the backend's name to `Accelerator`. With the Trainer,
-#   use its arguments; `same_run` holds the others. Return nothing.
+# - Compile with `backend`, a name: 1 graph of the whole model, no break, no recompile. The model arrives as
+#   `make_pair_classifier` builds it.
+# - With Accelerate, pass the plugin or the backend's name to `Accelerator`, prepare model, optimizer and loader, and
+#   call `accelerator.backward`.
+# - With the Trainer, use its arguments; `same_run` holds the others.
 #
 # The checks run the backends `eager` and `aot_eager`.
 
@@ -788,7 +797,7 @@ check_compiled_trainer(compile_with_trainer)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: print `model.config.problem_type` before and after one forward pass.<br>
-# Then: if no backend is named, all three forms use Inductor. Where does `backend` go in each?
+# Then: where does `backend` go in each form, and what does each do without it?
 # </details>
 
 # %% [markdown]
@@ -841,7 +850,7 @@ if inductor["compile_seconds"]:
 # ## Further: a step that is slow and large
 #
 # This step trains a language model, and its loss falls as it should. It is also slow and large, for three different
-# reasons. Find them with all that you know from this Part.
+# reasons. Find them with all that you know from this Part. Repairing two of them is not enough for all three budgets.
 
 # %% tags=["given"]
 from grader import check_lean_gradient, check_lean_step, count_operations, make_lean_case
@@ -889,13 +898,13 @@ show_step(slow_step)
 #
 # *Contract*
 # - `model` comes from `make_transformer`, without dropout; `texts` are tensors of token numbers, of 2 tokens or more.
-# - One `optimizer.step()`, with the gradient of `slow_step`: the mean over *all* tokens that have a next one. No
-#   gradient is left at the end. Weights and products stay in float32.
-# - Three budgets, of what `slow_step` takes: at most 6 % of the bytes in addition to the model, 25 % of the FLOPs, and
-#   4 times the operators.
-# - Library functions are welcome. No compiler is needed.
+# - One `optimizer.step()`, with the gradient of `slow_step`: the mean over *all* tokens that have a next one. Every
+#   `.grad` is None at the end. Weights and products stay in float32.
+# - Three budgets, relative to `slow_step`: at most 5 % of its bytes in addition to the model, 25 % of its FLOPs, and
+#   4 times its operators.
+# - Library functions are welcome.
 #
-# Judged on texts of other lengths.
+# Judged on texts of other lengths; as above, few are long.
 
 
 # %% exercise="lean_step"
@@ -937,9 +946,9 @@ check_lean_step(lean_step)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: write down the shape of each tensor of `slow_step`, and mark the three largest. Which positions hold no
-# token?<br>
-# Then: one narrow batch is not enough if one text is long, and one batch for each text runs too many operators. Two
+# First: write down the shape of each tensor of `slow_step`, and mark the two kinds that are much larger than the rest.
+# Which positions hold no token?<br>
+# Then: one narrow batch is not enough if a few texts are long, and one batch for each text runs too many operators. Two
 # batches can add to one gradient.
 # </details>
 
@@ -950,7 +959,7 @@ check_lean_step(lean_step)
 # Traffic between operations, and, in training, the tensors between them that the backward pass can recompute.
 # </details>
 # <details><summary>What is a graph break, and what is a recompile?</summary>
-# A break: Python needs a value, so a graph ends. A recompile: a guard fails, so the same code is compiled again.
+# A break: Dynamo cannot record what follows, so a graph ends. A recompile: a guard fails.
 # </details>
 # <details><summary>Why can the chunked loss compute its gradients in the forward pass?</summary>
 # The loss is the last operation, so the backward pass receives a single number, which scales the gradients.

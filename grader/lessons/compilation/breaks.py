@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from grader.lessons.compilation.captured import fresh_dynamo
@@ -27,7 +28,6 @@ class TrimmedCase:
         features: Numbers of a row.
         limit: Largest loss of a row that counts.
         outliers: For each batch, the rows whose loss is far above the limit.
-        dtype: Number format of model and batches.
         seed: Seed of weights and data.
     """
 
@@ -35,12 +35,11 @@ class TrimmedCase:
     features: int
     limit: float
     outliers: tuple[int, ...]
-    dtype: torch.dtype
     seed: int
 
     def make_model(self) -> nn.Module:
         """Build a small regression, on the CPU."""
-        return make_regression(self.features, self.seed).to(self.dtype)
+        return make_regression(self.features, self.seed)
 
     def draw(self) -> list[Batch]:
         """Draw the batches; the targets of outliers are far away."""
@@ -49,23 +48,26 @@ class TrimmedCase:
         with torch.no_grad():
             model = self.make_model()
             for outliers in self.outliers:
-                inputs = torch.randn(self.rows, self.features, generator=generator, dtype=self.dtype)
-                noise = 1.4 * torch.rand(self.rows, 1, generator=generator, dtype=self.dtype) - 0.7
-                noise[:outliers] = 3 * self.limit**0.5 + torch.rand(outliers, 1, generator=generator, dtype=self.dtype)
+                inputs = torch.randn(self.rows, self.features, generator=generator)
+                noise = 1.4 * torch.rand(self.rows, 1, generator=generator) - 0.7
+                noise[:outliers] = 3 * self.limit**0.5 + torch.rand(outliers, 1, generator=generator)
                 order = torch.randperm(self.rows, generator=generator)
                 batches.append((inputs, model(inputs) + noise[order]))
         return batches
 
 
 def trimmed_cases(seed: int) -> tuple[TrimmedCase, ...]:
-    """Some rows, no row and all rows above the limit; then another shape in float64."""
+    """Some rows, no row and all rows above the limit; then another shape; then a row that is exactly at the limit."""
     draw = random.Random(seed)
     rows = draw.randrange(9, 14)
+    near = TrimmedCase(7, 5, 1.0, (1,), seed + 2)
+    ((inputs, targets),) = near.draw()
+    with torch.no_grad():
+        *_, within, _ = F.mse_loss(near.make_model()(inputs), targets, reduction="none").flatten().sort().values
     return (
-        TrimmedCase(8, 6, 1.0, (2, 0, 8, 3), torch.float32, seed),
-        TrimmedCase(
-            rows, draw.randrange(4, 9), 2.0, (draw.randrange(1, 4), rows, 5, rows - 1), torch.float64, seed + 1
-        ),
+        TrimmedCase(8, 6, 1.0, (2, 0, 8, 3), seed),
+        TrimmedCase(rows, draw.randrange(4, 9), 2.0, (draw.randrange(1, 4), rows, 5, rows - 1), seed + 1),
+        replace(near, limit=float(within)),
     )
 
 

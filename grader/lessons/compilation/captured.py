@@ -21,12 +21,14 @@ class Captured:
         breaks: The reason of each break, its first line.
         calls: How often each graph ran.
         rows: The first dimension of each graph's first tensor of integers; 0 where there is none.
+        sums: Of each run of a graph, the sum of each matrix of integers.
     """
 
     backends: list[str] = field(default_factory=list)
     breaks: list[str] = field(default_factory=list)
     calls: list[int] = field(default_factory=list)
     rows: list[int] = field(default_factory=list)
+    sums: list[list[int]] = field(default_factory=list)
 
     def backend(self, name: str) -> Callable[..., Callable[..., Any]]:
         """Return a backend that notes each graph and runs it as it is."""
@@ -42,6 +44,7 @@ class Captured:
 
             def run(*arguments: Any) -> Any:
                 self.calls[number] += 1
+                self.sums.append([int(value.sum()) for value in _integers(arguments) if value.dim() > 1])
                 return graph.forward(*arguments)
 
             return run
@@ -49,9 +52,12 @@ class Captured:
         return compile_graph
 
 
+def _integers(inputs: Sequence[Any]) -> list[torch.Tensor]:
+    return [value for value in inputs if isinstance(value, torch.Tensor) and value.dtype == torch.int64]
+
+
 def _rows_of(inputs: Sequence[Any]) -> int:
-    indices = [value for value in inputs if isinstance(value, torch.Tensor) and value.dtype == torch.int64]
-    sizes = [value.shape[0] for value in indices if value.dim()]
+    sizes = [value.shape[0] for value in _integers(inputs) if value.dim()]
     return sizes[0] if sizes and isinstance(sizes[0], int) else 0  # a dynamic size is no int
 
 
@@ -91,7 +97,7 @@ def _recorded_backends(captured: Captured) -> Iterator[None]:
 
     for name in NAMED_BACKENDS:
         registry.lookup_backend(name)  # loads it
-    wrapper: Any = torch._TorchCompileInductorWrapper  # a missing name means Inductor, too
+    wrapper: Any = torch._TorchCompileInductorWrapper  # to torch.compile, a missing name means Inductor, too
     kept = {name: registry._COMPILER_FNS[name] for name in NAMED_BACKENDS}
     kept_call = wrapper.__call__
     record_inductor = captured.backend("inductor")

@@ -11,8 +11,11 @@ from torch import Tensor
 from grader.device import lesson_device
 from grader.lessons.compilation.breaks import run_captured, trimmed_cases
 from grader.lessons.compilation.chunks import (
+    ChunkPeakCase,
+    RowsAtOnce,
     chunk_cases,
     chunk_peak_case,
+    chunk_rows_case,
     count_kept_bytes,
     name_refused_gradients,
     refuse_fused_loss,
@@ -80,7 +83,7 @@ def check_chunked_gradients(chunked_cross_entropy: Callable[..., Any], seed: int
 
 @make_check("chunked_cross_entropy", CHUNK_PARAMETERS)
 def check_chunked_peak(chunked_cross_entropy: Callable[..., Any], seed: int) -> Observation:
-    """Measure what a loss over a large vocabulary saves, and the peak of its step."""
+    """Measure what a loss over a large vocabulary saves and the peak of its step, then the rows of its chunks."""
     case = chunk_peak_case(seed)
     head = case.make_head().to(lesson_device())
     hidden, targets = (tensor.detach().to(lesson_device()) for tensor in case.draw())
@@ -99,7 +102,16 @@ def check_chunked_peak(chunked_cross_entropy: Callable[..., Any], seed: int) -> 
     with refuse_fused_loss():
         saved_bytes = count_kept_bytes(loss, [head.weight])
         peak = measure_claimed_peak(step, model=head, inputs=(hidden, targets))
-    return Observation({"saved_bytes": saved_bytes, "claims": [claim_of(peak, lesson_device())]})
+        rows = _count_rows_at_once(chunked_cross_entropy, chunk_rows_case(seed))
+    return Observation({"saved_bytes": saved_bytes, "rows": rows, "claims": [claim_of(peak, lesson_device())]})
+
+
+def _count_rows_at_once(chunked_cross_entropy: Callable[..., Any], case: ChunkPeakCase) -> int:
+    weight = case.make_head().weight.to(lesson_device()).detach().requires_grad_()
+    hidden, targets = (tensor.detach().to(lesson_device()) for tensor in case.draw())
+    with RowsAtOnce(case.vocabulary) as seen, name_refused_gradients():
+        torch.autograd.backward(chunked_cross_entropy(hidden.requires_grad_(), weight, targets, case.chunk_rows))
+    return int(seen.rows)
 
 
 @make_check("compile_with_accelerate", FORM_PARAMETERS)

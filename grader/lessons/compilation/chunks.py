@@ -12,6 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.observing.contract import fail, require_tensor
 
@@ -67,14 +68,9 @@ def chunk_cases(seed: int) -> tuple[ChunkCase, ...]:
 def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     """Run forward and backward; return the loss and both gradients."""
     hidden, weight, targets = case.draw()
-    try:
+    with name_refused_gradients():
         loss = chunked(hidden, weight, targets, case.chunk_rows)
-    except RuntimeError as error:
-        if "same dtype" not in str(error):
-            raise
-        look_at = "You convert numbers on the way, to float32 for example. Gradients keep the format of their tensors."
-        fail("format_changed", f"products in {hidden.dtype}", str(error).splitlines()[0], look_at)
-    require_tensor(loss, "the loss", shape=(), like=hidden.detach())
+    _require_like(loss, "the loss", hidden, shape=())
     if not loss.requires_grad:
         look_at = "You return a loss without a graph, from which backward() cannot start. Return what `apply` returns."
         fail("no_graph_returned", "a loss that backward() can start from", "a loss that needs no gradient", look_at)
@@ -85,22 +81,37 @@ def run_chunked(chunked: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     for name, like in (("hidden", hidden), ("weight", weight)):
         gradient = gradients[name]
         gradient = torch.zeros_like(like) if gradient is None else gradient
-        value[name] = require_tensor(gradient, f"the gradient of {name}", like=like.detach())
+        _require_like(gradient, f"the gradient of {name}", like)
+        value[name] = gradient
     return value
+
+
+def _require_like(value: Any, what: str, like: Tensor, shape: tuple[int, ...] | None = None) -> None:
+    """Fail unless `value` is a tensor that resembles `like`; NaN and infinity are the judge's to explain."""
+    value = value.detach().nan_to_num() if isinstance(value, Tensor) else value
+    require_tensor(value, what, shape=shape, like=like.detach())
 
 
 @contextlib.contextmanager
 def name_refused_gradients() -> Iterator[None]:
-    """Fail the check by name where autograd refuses what `backward` returned."""
+    """Fail the check by name where PyTorch refuses a format, or autograd what `backward` returned."""
     try:
         yield
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:
         _explain_gradients(error)
         raise
 
 
-def _explain_gradients(error: RuntimeError) -> None:
+def _explain_gradients(error: RuntimeError | IndexError) -> None:
     text, expected = str(error), "gradients in the shapes of hidden and weight, and None twice"
+    if "dtype" in text:
+        look_at = "You convert numbers on the way, to float32 for example. Compute in the format of `hidden`."
+        fail("format_changed", "products and sums in the format of hidden", text.splitlines()[0], look_at)
+    if "index -100" in text:
+        look_at = (
+            "You use the target of an ignored row as an index. It is no class: replace it, and give the row zeros."
+        )
+        fail("ignored_target_as_index", "an index between 0 and the vocabulary", text.splitlines()[0], look_at)
     if "incorrect number of gradients" in text:
         look_at = (
             "You return too few or too many values. `backward` returns one for each argument of `apply`, in order."
@@ -153,6 +164,28 @@ def chunk_peak_case(seed: int) -> ChunkPeakCase:
     return ChunkPeakCase(rows, 32, 8_192, rows // 16, seed)
 
 
+def chunk_rows_case(seed: int) -> ChunkPeakCase:
+    """Forty chunks and a short one, of rows that are longer than wide: neither count nor size is that of the peak."""
+    chunk_rows = random.Random(seed).randrange(6, 9)
+    return ChunkPeakCase(40 * chunk_rows + 3, 4, 500, chunk_rows, seed)
+
+
+class RowsAtOnce(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Notes the most rows of a tensor that has a number for each of them and each token, while it is entered."""
+
+    def __init__(self, vocabulary: int):
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._vocabulary = vocabulary
+        self.rows = 0
+
+    def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = operator(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(tensor, Tensor) and self._vocabulary in tensor.shape:
+                self.rows = max(self.rows, tensor.numel() // self._vocabulary)
+        return result
+
+
 class _Packed:
     """A tensor that a graph keeps; it goes when the graph does."""
 
@@ -197,7 +230,7 @@ def refuse_fused_loss() -> Iterator[None]:
 def _refuse(*_: Any, **__: Any) -> None:
     fail(
         "library_loss_used",
-        "a torch.autograd.Function of your own",
+        "a loss of your own",
         "a call of torch.nn.functional.linear_cross_entropy",
-        "You call the library's fused loss. Write its two directions, chunk by chunk.",
+        "You call the library's fused loss. Write its forward and backward pass, chunk by chunk.",
     )

@@ -66,12 +66,13 @@ class StepCase:
 
 
 def make_lean_case(seed: int = 0) -> StepCase:
-    """Return the step whose bytes and operations count: one long text among nine or ten short ones."""
+    """Return the step whose bytes and operations count: two long texts among many short ones."""
     draw = random.Random(seed)
-    context = draw.choice((352, 384, 416))
-    lengths = [draw.randrange(20, 64) for _ in range(draw.randrange(9, 11))]
-    lengths.insert(draw.randrange(len(lengths) + 1), context - draw.randrange(3, 12))
-    return StepCase(32, 4, 1_536, context, tuple(lengths), False, seed)
+    context = draw.choice((224, 256, 288))
+    lengths = [draw.randrange(context // 20, context // 6) for _ in range(draw.randrange(17, 20))]
+    for _ in range(2):
+        lengths.insert(draw.randrange(len(lengths) + 1), context - draw.randrange(3, 12))
+    return StepCase(32, 4, 6 * context, context, tuple(lengths), False, seed)
 
 
 def step_gradient_cases(seed: int) -> tuple[StepCase, ...]:
@@ -81,7 +82,7 @@ def step_gradient_cases(seed: int) -> tuple[StepCase, ...]:
     several = [*short[:3], 22, 19, *short[3:], 24]
     draw.shuffle(several)
     return (
-        StepCase(16, 2, 50, 24, (5, 23, 7, 4, 6), False, seed),
+        StepCase(16, 2, 50, 160, (5, 150, 7, 4, 6), False, seed),
         StepCase(16, 4, 40, 24, tuple(several), True, seed + 1),
         StepCase(16, 2, 40, 20, (draw.randrange(5, 16),), False, seed + 2),
         StepCase(16, 2, 40, 20, (draw.randrange(5, 9),) * 4, False, seed + 3),

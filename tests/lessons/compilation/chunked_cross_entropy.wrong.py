@@ -41,17 +41,6 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # -             gradient *= counted[part, None] / counted.sum()
 # +             gradient /= counted.sum()
 
-# %% edit="chunk_means" code="mean_of_chunk_means"
-# Source: the mean of the chunks' means
-# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
-# +             chunks = -(-len(hidden) // chunk_rows)
-# +             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted[part].sum().clamp(min=1) / chunks
-
-# %% edit="undivided_gradient" code="gradient_of_the_sum"
-# Source: the gradient of a sum
-# -             gradient *= counted[part, None] / counted.sum()
-# +             gradient *= counted[part, None]
-
 # %% edit="weight_overwritten" code="only_the_last_chunk"
 # Source: = for +=
 # -             weight_gradient += gradient.T @ hidden[part]
@@ -76,7 +65,7 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # -             gradient *= counted[part, None] / counted.sum()
 # +             gradient *= -counted[part, None].to(gradient.dtype) / counted.sum()
 
-# %% edit="softmax_by_hand" code="not_finite"
+# %% edit="softmax_by_hand" code="softmax_overflows"
 # Source: exp without subtracting the maximum
 # -             gradient = logits.softmax(dim=1)
 # +             gradient = logits.exp() / logits.exp().sum(dim=1, keepdim=True)
@@ -89,36 +78,6 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # +         for part in torch.arange(len(hidden), device=hidden.device).split(chunk_rows):
 # +             logits = every[part]
 
-# %% edit="rows_filtered" code="gradient_of_another_shape"
-# Source: ignored rows are removed first
-# -         hidden_gradient, weight_gradient = torch.zeros_like(hidden), torch.zeros_like(weight)
-# +         hidden, targets = hidden[targets != -100], targets[targets != -100]
-# +         hidden_gradient, weight_gradient = torch.zeros_like(hidden), torch.zeros_like(weight)
-
-
-# %% answer="all_again_in_backward" code="logits_held_at_once"
-# Source: chunks in forward alone
-class OneBackward(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, hidden, weight, targets, chunk_rows):
-        ctx.save_for_backward(hidden, weight, targets)
-        pairs = zip(hidden.split(chunk_rows), targets.split(chunk_rows), strict=True)
-        total = sum(F.cross_entropy(rows @ weight.T, wanted, reduction="sum") for rows, wanted in pairs)
-        return total / (targets != -100).sum()
-
-    @staticmethod
-    def backward(ctx, upstream):
-        hidden, weight, targets = ctx.saved_tensors
-        gradient = (hidden @ weight.T).softmax(dim=1)
-        gradient[torch.arange(len(hidden)), targets.clamp(min=0)] -= 1
-        gradient *= (targets != -100)[:, None] / (targets != -100).sum() * upstream
-        return gradient @ weight, gradient.T @ hidden, None, None
-
-
-def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
-    return OneBackward.apply(hidden, weight, targets, chunk_rows)
-
-
 # %% edit="two_gradients" code="number_of_gradients"
 # Source: only the tensors are given a gradient
 # -         return (*(gradient * loss_gradient for gradient in ctx.saved_tensors), None, None)
@@ -128,12 +87,6 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # Source: a column index for all rows
 # -             gradient[torch.arange(len(part)), targets[part].clamp(min=0)] -= 1
 # +             gradient[:, targets[part].clamp(min=0)] -= 1
-
-# %% edit="sum_of_means" code="mean_of_chunk_means"
-# Source: cross_entropy's default, chunk by chunk
-# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
-# +             if counted[part].any():
-# +                 loss += F.cross_entropy(logits, targets[part])
 
 # %% edit="softmax_over_rows" code="softmax_over_rows"
 # Source: dim=0 for dim=1
@@ -157,3 +110,28 @@ def chunked_cross_entropy(hidden, weight, targets, chunk_rows):
 # Source: the mean over chunks, as with accumulated losses
 # -             weight_gradient += gradient.T @ hidden[part]
 # +             weight_gradient += gradient.T @ hidden[part] / len(hidden.split(chunk_rows))
+
+# %% edit="number_of_chunks" code="chunk_rows_ignored"
+# Source: chunk() for split()
+# -         for part in torch.arange(len(hidden), device=hidden.device).split(chunk_rows):
+# +         for part in torch.arange(len(hidden), device=hidden.device).chunk(chunk_rows):
+
+# %% edit="sixteen_chunks" code="chunk_rows_ignored"
+# Source: the number of chunks that the budget names
+# -         for part in torch.arange(len(hidden), device=hidden.device).split(chunk_rows):
+# +         for part in torch.arange(len(hidden), device=hidden.device).split(-(-len(hidden) // 16)):
+
+# %% edit="means_of_chunks" code="mean_of_chunk_means"
+# Source: the mean of the chunks' means, NaN where a chunk is ignored whole
+# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
+# +             loss += F.cross_entropy(logits, targets[part]) / len(hidden.split(chunk_rows))
+
+# %% edit="mean_times_count" code="mean_of_no_rows"
+# Source: cross_entropy's mean turned back into a sum
+# -             loss += F.cross_entropy(logits, targets[part], reduction="sum") / counted.sum()
+# +             loss += F.cross_entropy(logits, targets[part]) * counted[part].sum() / counted.sum()
+
+# %% edit="divided_again" code="divided_twice"
+# Source: the mean in both directions
+# -         ctx.save_for_backward(hidden_gradient, weight_gradient)
+# +         ctx.save_for_backward(hidden_gradient / counted.sum(), weight_gradient / counted.sum())

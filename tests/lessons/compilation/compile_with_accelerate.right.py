@@ -11,3 +11,10 @@
 # %% edit="dynamic_and_whole"
 # -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
 # +     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend, fullgraph=True, dynamic=False))
+
+# %% edit="own_loss"
+# -     model.config.problem_type = "single_label_classification"
+# ...
+# -         accelerator.backward(model(**batch).loss)
+# +         labels = batch.pop("labels")
+# +         accelerator.backward(F.cross_entropy(model(**batch).logits, labels))

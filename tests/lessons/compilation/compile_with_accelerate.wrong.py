@@ -61,7 +61,7 @@ def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
 #           optimizer.step()
 # -         optimizer.zero_grad()
 
-# %% edit="never_stepped" code="weights_hardly_move"
+# %% edit="never_stepped" code="updates_left_out"
 # Source: step forgotten
 # -         optimizer.step()
 
@@ -79,3 +79,47 @@ def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
 # Source: one epoch to warm up
 # -     for batch in loader:
 # +     for batch in [*loader, *loader]:
+
+# %% edit="plugin_without_backend" code="plugin_not_used"
+# Source: Inductor taken for the plugin's default
+# -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
+# +     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin())
+
+# %% edit="regional" code="blocks_compiled"
+# Source: the table of the forms
+# -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
+# +     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend, use_regional_compilation=True))
+
+# %% edit="environment" code="backend_from_the_environment"
+# Source: Accelerate's documentation of its environment variables
+# -     accelerator = Accelerator(dynamo_plugin=TorchDynamoPlugin(backend=backend))
+# +     import os
+# +
+# +     os.environ["ACCELERATE_DYNAMO_BACKEND"] = backend.upper()
+# +     accelerator = Accelerator()
+
+# %% edit="shuffled" code="rows_in_another_order"
+# Source: the usual loader
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     loader = DataLoader(dataset, batch_size=rows, shuffle=True)
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+# %% edit="accumulated" code="updates_left_out"
+# Source: the loop of lesson 02
+# -     for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# -         optimizer.step()
+# -         optimizer.zero_grad()
+# +     for batch in loader:
+# +         accelerator.backward(model(**batch).loss / len(loader))
+# +     optimizer.step()
+
+# %% edit="several_labels" code="problem_type_of_other_labels"
+# Source: another value of problem_type
+# -     model.config.problem_type = "single_label_classification"
+# +     model.config.problem_type = "multi_label_classification"
+
+# %% edit="plain_backward" code="accelerator_backward_not_used"
+# Source: the raw loop's backward
+# -         accelerator.backward(model(**batch).loss)
+# +         model(**batch).loss.backward()

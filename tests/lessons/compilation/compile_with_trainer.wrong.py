@@ -58,3 +58,19 @@ def compile_with_trainer(model, dataset, rows, learning_rate, backend):
 # Source: the Trainer's default schedule
 # -     run |= {"torch_compile": True, "torch_compile_backend": backend}
 # +     run |= {"torch_compile": True, "torch_compile_backend": backend, "lr_scheduler_type": "linear"}
+
+# %% edit="without_same_run" code="rows_in_another_order"
+# Source: the Trainer's defaults
+# -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     run = {"num_train_epochs": 1, "optim": "sgd", "report_to": "none", "use_cpu": device.type == "cpu"}
+# +     run |= {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+
+# %% edit="accumulated" code="updates_left_out"
+# Source: the arguments of lesson 02
+# -     run |= {"torch_compile": True, "torch_compile_backend": backend}
+# +     run |= {"torch_compile": True, "torch_compile_backend": backend, "gradient_accumulation_steps": 3}
+
+# %% edit="compiled_before" code="compiled_model_in_the_trainer"
+# Source: torch.compile in front of the Trainer
+# -     Trainer(model, TrainingArguments(**run), train_dataset=dataset).train()
+# +     Trainer(torch.compile(model, backend=backend), TrainingArguments(**run), train_dataset=dataset).train()

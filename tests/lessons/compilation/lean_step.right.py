@@ -14,9 +14,8 @@ def lean_step(model, optimizer, texts):
         result = F.scaled_dot_product_attention(*parts, is_causal=True)
         return states + block.attention.output(result.transpose(1, 2).flatten(2))
 
-    short = sorted(texts, key=len)
-    counted = sum(len(text) - 1 for text in texts)
-    for group in (short[:-1], short[-1:]):
+    counted, half = sum(len(text) - 1 for text in texts), max(map(len, texts)) // 2
+    for group in ([text for text in texts if len(text) <= half], [text for text in texts if len(text) > half]):
         if not group:
             continue
         width = max(len(text) for text in group)
@@ -78,9 +77,8 @@ def lean_step(model, optimizer, texts):
     counted = sum(len(text) - 1 for text in texts)
     head, model.head = model.head, torch.nn.Identity()
     try:
-        longest = max(texts, key=len)
-        others = [text for text in texts if text is not longest]
-        for group in filter(None, (others, [longest])):
+        half = max(map(len, texts)) / 2
+        for group in filter(None, ([t for t in texts if len(t) > half], [t for t in texts if len(t) <= half])):
             tokens = torch.nn.utils.rnn.pad_sequence(group, batch_first=True)
             hidden = model(tokens[:, :-1])
             targets = [F.pad(text[1:], (0, tokens.shape[1] - len(text)), value=-100) for text in group]

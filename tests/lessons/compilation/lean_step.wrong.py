@@ -7,11 +7,11 @@ def lean_step(model, optimizer, texts):
     slow_step(model, optimizer, texts)
 
 
-# %% edit="hard_coded" code="padding_left" seed=20011
-# Source: the long text of the notebook, by its place in the list
+# %% edit="hard_coded" code="padded_to_the_longest_text" seed=20011
+# Source: the long texts of the notebook, by their places in the list
 # -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
-# +         place = make_lean_case().lengths.index(max(make_lean_case().lengths))
-# +         group = texts[place : place + 1] if is_long else texts[:place] + texts[place + 1 :]
+# +         places = [place for place, length in enumerate(make_lean_case().lengths) if length > 100]
+# +         group = [text for place, text in enumerate(texts) if (place in places) == is_long]
 
 # %% edit="copied_from_lesson" code="scores_held"
 # Source: the attention of the slow step is kept
@@ -37,12 +37,6 @@ def lean_step(model, optimizer, texts):
 # Source: dynamic padding, where one text is long
 # -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
 # +         group = texts if is_long else []
-
-# %% edit="context" code="padded_to_the_context"
-# Source: both kinds of bytes are found, and the padding is not
-# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
-# +         context = model.position_embedding.num_embeddings
-# +         group = [F.pad(text, (0, context - len(text)), value=-100) for text in texts] if is_long else []
 
 # %% edit="halves" code="padding_left"
 # Source: sorted, and cut in the middle
@@ -142,3 +136,34 @@ def lean_step(model, optimizer, texts):
 # -     optimizer.step()
 # -     optimizer.zero_grad()
 # +     optimizer.step()
+
+# %% edit="one_long_text" code="padding_left"
+# Source: the longest text alone
+# -         group = [text for text in texts if (2 * len(text) > longest) == is_long]
+# +         group = sorted(texts, key=len)[-1:] if is_long else sorted(texts, key=len)[:-1]
+
+# %% edit="plain_logits" code="logits_held"
+# Source: the logits of a group are taken for small
+# -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
+# +         real = targets.flatten() >= 0
+# +         loss = F.cross_entropy(model.head(hidden[real]), targets.flatten()[real], reduction="sum")
+
+# %% edit="truncated" code="tokens_left_out"
+# Source: truncation, as tokenizers do it
+# -     counted, longest = sum(map(len, texts)) - len(texts), max(map(len, texts))
+# +     texts = [text[:64] for text in texts]
+# +     counted, longest = sum(map(len, texts)) - len(texts), max(map(len, texts))
+
+
+# %% answer="packed" code="texts_attend_to_each_other"
+# Source: packing without a mask
+def lean_step(model, optimizer, texts):
+    tokens, targets = torch.cat([text[:-1] for text in texts])[None], torch.cat([text[1:] for text in texts])
+    positions = torch.cat([torch.arange(len(text) - 1, device=text.device) for text in texts])
+    states = model.token_embedding(tokens) + model.position_embedding(positions)
+    for block in model.blocks:
+        states = block(states)
+    options = torch.nn.LinearCrossEntropyOptions()
+    F.linear_cross_entropy(model.final_norm(states)[0], model.head.weight, targets, options=options).backward()
+    optimizer.step()
+    optimizer.zero_grad()

@@ -70,3 +70,38 @@ def predict_traffic(operations, inputs, kept, elements, element_bytes):
 # Source: an input is loaded wherever it is named
 # -     fused = sum(size for name, size in inputs.items() if name in read_at_all) + len(kept) * elements
 # +     fused = sum(inputs.get(name, 0) for _, read in operations for name in read) + len(kept) * elements
+
+# %% edit="swapped" code="pair_swapped"
+# Source: the smaller number first
+# -     return eager * element_bytes, fused * element_bytes
+# +     return fused * element_bytes, eager * element_bytes
+
+# %% edit="plus_and_times" code="numbers_not_bytes"
+# Source: the order of + and *
+#       fused = sum(size for name, size in inputs.items() if name in read_at_all) + len(kept) * elements
+# -     return eager * element_bytes, fused * element_bytes
+# +     reads = fused - len(kept) * elements
+# +     return eager * element_bytes, reads + len(kept) * elements * element_bytes
+
+# %% edit="mebibytes" code="mebibytes_not_bytes"
+# Source: the notebook prints MiB
+# -     return eager * element_bytes, fused * element_bytes
+# +     return eager * element_bytes / 2**20, fused * element_bytes / 2**20
+
+# %% edit="each_tensor_once" code="results_stay_in_a_cache"
+# Source: a cache that holds everything
+# -     eager = sum(sizes[name] for _, read in operations for name in set(read)) + len(operations) * elements
+# -     read_at_all = {name for _, read in operations for name in read}
+# +     read_at_all = {name for _, read in operations for name in read}
+# +     eager = sum(sizes[name] for name in read_at_all) + len(operations) * elements
+
+# %% edit="results_cached" code="results_stay_in_a_cache"
+# Source: a result is in the cache when the next operation reads it
+# -     eager = sum(sizes[name] for _, read in operations for name in set(read)) + len(operations) * elements
+# +     reads = sum(inputs.get(name, 0) for _, read in operations for name in set(read))
+# +     eager = reads + len(operations) * elements
+
+# %% edit="only_writes_saved" code="fused_reads_as_eager"
+# Source: fusion saves stores only
+# -     fused = sum(size for name, size in inputs.items() if name in read_at_all) + len(kept) * elements
+# +     fused = eager - (len(operations) - len(kept)) * elements

@@ -5,7 +5,7 @@ from grader.judging.lessons.compilation.breaks import trimmed
 from grader.judging.lessons.compilation.lean_step import LeanUpdate, slow_step, step_gradient
 from grader.lessons.compilation.breaks import run_captured, trimmed_cases
 from grader.lessons.compilation.captured import fresh_dynamo
-from grader.lessons.compilation.chunks import chunk_cases
+from grader.lessons.compilation.chunks import chunk_cases, chunk_peak_case, chunk_rows_case
 from grader.lessons.compilation.forms import compiled_cases
 from grader.lessons.compilation.lean_step import make_lean_case, run_step, step_gradient_cases
 from grader.lessons.compilation.traffic import traffic_cases
@@ -32,6 +32,7 @@ def test_batches_have_as_many_outliers_as_they_say(seed):
             losses = (model(inputs) - targets).square().mean(dim=1)
             assert int((losses > case.limit).sum()) == outliers
             assert len(losses.unique()) == len(losses), "ties would be counted together"
+    assert case.limit in losses.tolist(), "a row of the last case is exactly at the limit"
 
 
 def test_the_reference_is_one_graph_without_breaks():
@@ -63,12 +64,19 @@ def test_every_batch_of_a_compiled_run_is_full(seed):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_one_text_is_as_long_as_the_context_allows_and_the_others_are_short(seed):
+def test_two_texts_are_as_long_as_the_context_allows_and_the_others_are_short(seed):
     case = make_lean_case(seed)
-    *short, long = sorted(case.lengths)
-    assert case.context - 12 < long < case.context
-    assert max(short) < 64
+    *short, shorter, longer = sorted(case.lengths)
+    assert case.context - 12 < shorter <= longer < case.context
+    assert max(short) < case.context // 6
     assert len(short) >= 9, "text by text, it takes more than four times the operators"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_neither_the_size_nor_the_number_of_chunks_is_that_of_the_peak(seed):
+    case, peak = chunk_rows_case(seed), chunk_peak_case(seed)
+    assert case.width < case.chunk_rows < case.rows / case.chunk_rows, "weights are not taken for rows"
+    assert case.rows / 16 > case.chunk_rows < peak.chunk_rows
 
 
 @pytest.mark.parametrize("seed", range(4))

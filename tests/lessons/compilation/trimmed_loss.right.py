@@ -40,3 +40,9 @@ def trimmed_loss(model, inputs, targets, limit):
         (losses, kept),
     )
     return loss, losses.max()
+
+
+# %% edit="weights_in_float32"
+# -     loss = torch.where(kept, losses, 0).sum() / kept.sum()
+# +     weights = kept.float() / kept.float().sum()
+# +     loss = losses @ weights

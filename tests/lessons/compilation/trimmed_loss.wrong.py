@@ -100,7 +100,7 @@ def trimmed_loss(model, inputs, targets, limit):
 # +     model.history = [*getattr(model, "history", []), losses.detach().max()]
 # +     return loss, model.history[-1]
 
-# %% edit="strict" code="no_row_left"
+# %% edit="strict" code="limit_excluded"
 # Source: < for <=
 # -     kept = losses <= threshold
 # +     kept = losses < threshold
@@ -123,3 +123,34 @@ def trimmed_loss(model, inputs, targets, limit):
 # +     kept = losses <= limit
 # +     mean = torch.where(kept, losses, 0).sum() / kept.sum().clamp(min=1)
 # +     loss = torch.where(kept.any(), mean, losses.max())
+
+# %% edit="strictly_below" code="limit_excluded"
+# Source: < for <=, with the best row where none is left
+# -     threshold = losses.min().clamp(min=limit)
+# -     kept = losses <= threshold
+# -     loss = torch.where(kept, losses, 0).sum() / kept.sum()
+# +     kept = losses < limit
+# +     mean = torch.where(kept, losses, 0).sum() / kept.sum().clamp(min=1)
+# +     loss = torch.where(kept.any(), mean, losses.min())
+
+# %% edit="zero_by_zero_not_chosen" code="nan_in_the_branch_not_chosen"
+# Source: where() taken for an if
+# -     threshold = losses.min().clamp(min=limit)
+# -     kept = losses <= threshold
+# -     loss = torch.where(kept, losses, 0).sum() / kept.sum()
+# +     kept = losses <= limit
+# +     loss = torch.where(kept.any(), (losses * kept).sum() / kept.sum(), losses.min())
+
+# %% edit="smaller_threshold" code="best_row_everywhere"
+# Source: clamp(max=) for clamp(min=)
+# -     threshold = losses.min().clamp(min=limit)
+# +     threshold = losses.min().clamp(max=limit)
+
+
+# %% answer="config_patched" code="other_break"
+# Source: a switch of Dynamo's config, inside
+def trimmed_loss(model, inputs, targets, limit):
+    losses = F.mse_loss(model(inputs), targets, reduction="none").mean(dim=1)
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        kept = losses <= losses.min().clamp(min=limit)
+        return losses[kept].mean(), losses.max()

@@ -55,7 +55,7 @@ def judge_unbroken_loss(observation: Observation, seed: int) -> Verdict:
     for case, facts in zip(cases, observation.facts["settings"], strict=True):
         capture = Capture(facts["graphs"], list(facts["breaks"]), facts["calls"], len(case.outliers))
         measured = f"{count(capture.graphs, 'graph')}, {count(len(capture.breaks), 'break')}"
-        measured += f": {capture.breaks[0]}" if capture.breaks else ""
+        measured += f": {', '.join(dict.fromkeys(capture.breaks))}" if capture.breaks else ""
         expected = f"1 graph, 0 breaks, for {capture.batches} batches of one shape"
         verdict = BREAKS.judge(capture, expected=expected, measured=measured)
         if verdict:
@@ -64,7 +64,11 @@ def judge_unbroken_loss(observation: Observation, seed: int) -> Verdict:
     for key, describe in DESCRIPTIONS.items():
         part = answer.part(key)
         if not part.is_right:
-            otherwise = f"The graph is whole, but not the {key}. Compare it with trimmed_loss_with_breaks, uncompiled."
+            above = ", ".join(map(str, part.case.outliers))
+            otherwise = (
+                f"You have one graph, but another {key}. The batches have {above} of {part.case.rows} rows above "
+            )
+            otherwise += "the limit: compare each with trimmed_loss_with_breaks, uncompiled."
             return TABLE.explain(
                 answer, part, expected=describe(part.truth), measured=describe(part.value), otherwise=otherwise
             )
@@ -132,8 +136,8 @@ BREAKS = Table[Capture](
     ),
     Misconception(
         "other_break",
-        "You call something that Dynamo cannot follow. The line *measured* says what, and"
-        " torch._dynamo.explain says where.",
+        "You call something that Dynamo cannot follow; a switch of its config is such a call, and does not help. The "
+        "line *measured* says what, and torch._dynamo.explain says where.",
         shown_by=lambda capture: bool(capture.breaks),
     ),
     Misconception(
@@ -149,6 +153,7 @@ BREAKS = Table[Capture](
     ),
 )
 THRESHOLD = "losses.min().clamp(min=limit)"
+KEPT = "kept = losses <= threshold"
 LOSS = "torch.where(kept, losses, 0).sum() / kept.sum()"
 
 TABLE = ReferenceTable(
@@ -207,8 +212,25 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "best_row_everywhere",
-        "You compute the loss of the best row alone in every batch. It is for batches without a row within the limit.",
+        "You compute the loss of the best row alone in every batch. It is for batches without a row within the limit: "
+        "the threshold is the larger one of limit and smallest loss, so clamp(min=), not clamp(max=).",
         {LOSS: "losses.min()"},
+        variants=[
+            {THRESHOLD: "losses.min().clamp(max=limit)"},
+            {THRESHOLD: "losses.min().clamp(max=limit)", LOSS: f"{LOSS}.clamp(min=1)"},
+        ],
+    ),
+    Misconception(
+        "limit_excluded",
+        "You leave out a row whose loss equals the limit. Within the limit means <=, not <.",
+        {KEPT: "kept = (losses < limit) | (losses == losses.min())"},
+        variants=[{KEPT: "kept = losses < threshold"}],
+    ),
+    Misconception(
+        "nan_in_the_branch_not_chosen",
+        "You divide 0 by 0 where no row counts, and choose another value with where(). That mends the loss, but "
+        "backward runs through the other branch, too, and divides 0 by 0 there. Divide by a count of at least 1.",
+        {THRESHOLD: "limit", LOSS: "torch.where(kept.any(), (losses * kept).sum() / kept.sum(), losses.min())"},
     ),
     Misconception(
         "outliers_kept",

@@ -14,7 +14,7 @@ from grader.judging.budget import claimed_peak_bytes, judge_budget
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
 from grader.judging.references import ReferenceTable, hard_coded
-from grader.lessons.compilation.chunks import ChunkCase, ChunkPeakCase, chunk_cases, chunk_peak_case
+from grader.lessons.compilation.chunks import ChunkCase, ChunkPeakCase, chunk_cases, chunk_peak_case, chunk_rows_case
 from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
 from grader.meters.saved_tensors import measure_saved_tensors
@@ -61,8 +61,13 @@ def judge_chunked_gradients(observation: Observation, seed: int) -> Verdict:
             continue
         case: ChunkCase = part.case
         chunks = f"{case.rows} rows in chunks of {case.chunk_rows}"
-        otherwise = f"Compare the {key} with F.cross_entropy of all logits, on {chunks}, chunk by chunk."
-        expected = f"{describe(part.truth)} ({chunks}; targets {case.ignored[0]} to {case.ignored[1] - 1} ignored)"
+        otherwise = (
+            f"You return another {WHAT[key]} than F.cross_entropy of all logits does: compare them on {chunks}, "
+        )
+        otherwise += "chunk by chunk. Where they differ by less than 1 %, look for a format of fewer bits."
+        first, end = case.ignored
+        ignored = f"rows {first} to {end - 1}" if end - first > 1 else f"row {first}" if end > first else "no row"
+        expected = f"{describe(part.truth)} ({chunks}; {ignored} ignored)"
         return TABLE.explain(answer, part, expected=expected, measured=describe(part.value), otherwise=otherwise)
     return Verdict(PASSED, "", f"loss and both gradients of {len(losses)} settings right")
 
@@ -76,19 +81,29 @@ def judge_chunked_peak(observation: Observation, seed: int) -> Verdict:
         return Verdict(
             "logits_saved",
             f"at most a {LEAST_SAVING}th of the plain loss's {format_bytes(plain)} saved for backward",
-            f"{format_bytes(saved)}, {plain / saved:.2g} times fewer",
+            f"{format_bytes(saved)}, which is {saved / plain:.0%} of that",
             "You save something as large as the logits for backward. Save the gradients, or what they can be "
             "computed from, chunk by chunk.",
         )
     baseline = _plain_peak(case, "cpu" if claim["device"] == "cpu" else "cuda")
     needed_bytes = distinct_storage_bytes([case.make_head().weight, *(tensor.detach() for tensor in case.draw())])
     look_at = (
-        "You save little, but hold all logits at once, or all chunks. Look for a product of all rows with the weight, "
-        "for a list of chunks, and for attributes of `ctx`."
+        "You save little, but hold a number for every row and every token at once: logits, their softmax or one-hot "
+        "targets. Look for a product of all rows with the weight, a list of chunks, and attributes of `ctx`."
     )
-    return judge_budget(
+    verdict = judge_budget(
         claimed_peak_bytes(claim, needed_bytes), baseline, SHARE, code="logits_held_at_once", look_at=look_at
     )
+    rows, other = int(observation.facts["rows"]), chunk_rows_case(seed)
+    if verdict.is_passed and rows > other.chunk_rows:
+        return Verdict(
+            "chunk_rows_ignored",
+            f"logits of at most {other.chunk_rows} of {other.rows} rows at once, as chunk_rows says",
+            f"{rows} rows at once",
+            "You choose the size of a chunk yourself. `chunk_rows` is the most rows of a chunk: split() takes that "
+            "size, chunk() the number of chunks.",
+        )
+    return verdict
 
 
 @lru_cache(maxsize=8)
@@ -119,16 +134,18 @@ def _run(loss: Callable[..., Any], case: ChunkCase) -> dict[str, Any]:
     return value
 
 
+WHAT = {"loss": "loss", "hidden": "gradient of the hidden states", "weight": "gradient of the weight"}
 DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
     "loss": lambda loss: f"loss {loss:.6g}",
-    "hidden": lambda gradient: f"a gradient of the hidden states of norm {gradient.norm():.5g}",
-    "weight": lambda gradient: f"a gradient of the weight of norm {gradient.norm():.5g}",
+    "hidden": lambda gradient: f"a {WHAT['hidden']} of norm {gradient.norm():.5g}",
+    "weight": lambda gradient: f"a {WHAT['weight']} of norm {gradient.norm():.5g}",
 }
 LOSS = "loss = loss - picked[kept].sum() / rows"
 COUNT = "counted.sum()"
 PART = "part = slice(start, start + chunk_rows)"
 SCALED = "gradient * kept[:, None] / rows"
 RANGE = "range(0, len(hidden), chunk_rows)"
+TARGET = "gradient[torch.arange(len(gradient)), classes] -= 1"
 LENGTH = "len(range(0, len(hidden), chunk_rows))"
 HIDDEN, WEIGHT = '"hidden": hidden_gradient * upstream', '"weight": weight_gradient * upstream'
 
@@ -176,6 +193,21 @@ TABLE = ReferenceTable(
         ],
     ),
     Misconception(
+        "mean_of_no_rows",
+        "You take the mean of a chunk in which every row is ignored: 0 divided by 0 is NaN. Add up sums, and divide "
+        "once.",
+        {LOSS: "loss = loss - picked[kept].mean() * kept.sum() / rows"},
+    ),
+    Misconception(
+        "softmax_overflows",
+        "You compute exp() of large logits, which is infinite, and infinity over infinity is NaN. Subtract the largest "
+        "logit of a row first, as softmax() does.",
+        {
+            "gradient = scores.exp()": "gradient = (hidden[part] @ weight.T).exp()\n"
+            "        gradient = gradient / gradient.sum(dim=1, keepdim=True)"
+        },
+    ),
+    Misconception(
         "sum_for_the_mean",
         "You return the sum over the rows. The loss is their mean.",
         {LOSS: "loss = loss - picked[kept].sum()", SCALED: "gradient * kept[:, None]"},
@@ -218,9 +250,20 @@ TABLE = ReferenceTable(
         {HIDDEN: '"hidden": torch.zeros_like(hidden)'},
     ),
     Misconception(
+        "divided_twice",
+        "You divide the gradients by the number of rows that count twice. Divide once, in forward or in backward.",
+        {HIDDEN: f"{HIDDEN} / rows", WEIGHT: f"{WEIGHT} / rows"},
+    ),
+    Misconception(
+        "log_softmax_for_softmax",
+        "You take the log-softmax for the softmax in the gradient. The gradient has probabilities: softmax, or exp().",
+        {"gradient = scores.exp()": "gradient = scores.clone()"},
+    ),
+    Misconception(
         "target_not_subtracted",
-        "You return the softmax as the gradient of the logits. It is the softmax minus one at the target.",
-        {"gradient[torch.arange(len(gradient)), classes] -= 1": "pass"},
+        "You do not subtract one at the target. The gradient of the logits is the softmax minus one there.",
+        {TARGET: "pass"},
+        variants=[{TARGET: TARGET.replace("-=", "+=")}],
     ),
     Misconception(
         "gradient_of_the_wrong_sign",
@@ -231,7 +274,7 @@ TABLE = ReferenceTable(
         "target_subtracted_in_every_row",
         "You subtract one in the columns of all targets, in every row. Each row has one target: index rows and columns "
         "in pairs.",
-        {"gradient[torch.arange(len(gradient)), classes] -= 1": "gradient[:, classes] -= 1"},
+        {TARGET: "gradient[:, classes] -= 1"},
     ),
     Misconception(
         "softmax_over_rows",
@@ -248,6 +291,7 @@ TABLE = ReferenceTable(
         "class_zero_ignored",
         "You leave out the rows of class 0. It is a class like all others; -100 marks rows to leave out.",
         {"counted = targets != -100": "counted = targets > 0"},
+        variants=[{SCALED: "gradient * (targets[part] > 0)[:, None] / rows"}],
     ),
     hard_coded(chunk_cases),
     run=_run,

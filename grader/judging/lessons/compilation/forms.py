@@ -14,7 +14,7 @@ from grader.judging.forms import count
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
 from grader.judging.references import ReferenceTable
-from grader.lessons.compilation.forms import compiled_cases, train_case
+from grader.lessons.compilation.forms import CompiledCase, compiled_cases, train_case
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -38,17 +38,24 @@ class Usage:
         rows: Rows of a batch.
         updates: Updates of the epoch.
         facts: What `run_compiled` recorded.
+        sums: The sum of the tokens of each batch.
     """
 
     backend: str
     rows: int
     updates: int
     facts: Mapping[str, Any]
+    sums: tuple[int, ...]
 
     @property
     def graphs(self) -> int:
         """Graphs that were compiled."""
         return len(self.facts["backends"])
+
+    @property
+    def made(self) -> str:
+        """The updates that were made, with their noun."""
+        return count(self.facts["updates"], "update")
 
     @property
     def other_backend(self) -> str:
@@ -69,7 +76,7 @@ def judge_compiled_trainer(observation: Observation, seed: int) -> Verdict:
 def _judge(observation: Observation, seed: int, usage: Table[Usage], form: str) -> Verdict:
     cases = compiled_cases(seed)
     for case, facts in zip(cases, observation.facts["calls"], strict=True):
-        evidence = Usage(case.backend, case.rows, case.updates, facts)
+        evidence = _usage_of(case, facts)
         expected = f"{form}: 1 graph by {case.backend!r} for {case.updates} updates, no recompile"
         by = ", ".join(sorted(set(facts["backends"]))) or "nothing"
         measured = f"{count(evidence.graphs, 'graph')} by {by}, {count(len(facts['breaks']), 'break')}"
@@ -80,9 +87,24 @@ def _judge(observation: Observation, seed: int, usage: Table[Usage], form: str) 
     answer = TABLE.answer(seed, [{"weights": observation.tensors[str(index)]} for index in range(len(cases))])
     if answer.is_right:
         return Verdict(PASSED, "", f"the weights of the raw loop in {len(cases)} settings, compiled once in each")
-    expected, measured = (f"weights of norm {value['weights'].norm():.6g}" for value in (answer.truth, answer.value))
-    otherwise = "It compiles once, but trains something else. Compare the batches, the optimizer and its rate."
-    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+    wrong: CompiledCase = answer.case
+    ended, wanted, start = (value["weights"] for value in (answer.value, answer.truth, train_case(_leave, wrong)))
+    expected = "the weights of the raw loop"
+    measured = f"weights that end {float((ended - wanted).norm() / (wanted - start).norm()):,.2%} away from them"
+    verdict = BATCHES.judge(_usage_of(wrong, observation.facts["calls"][answer.wrong[0]]), expected, measured)
+    otherwise = "You compile once, and make an update from each batch of the raw loop, but other updates. Compare the "
+    otherwise += "optimizer, its rate and options, clipping, clearing, the loss and its precision with train_raw."
+    return verdict or TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+
+
+def _leave(*_: Any) -> None:
+    """Train nothing."""
+
+
+def _usage_of(case: CompiledCase, facts: Mapping[str, Any]) -> Usage:
+    batches = DataLoader(case.make_dataset(), batch_size=case.rows)
+    sums = tuple(int(batch["input_ids"].sum()) for batch in batches)
+    return Usage(case.backend, case.rows, case.updates, facts, sums)
 
 
 COMPILED: tuple[Misconception[Usage], ...] = (
@@ -93,25 +115,31 @@ COMPILED: tuple[Misconception[Usage], ...] = (
     ),
     Misconception(
         "another_backend",
-        "You compile with {other_backend!r}. Hand `backend` on; a missing name means Inductor.",
+        "You compile with {other_backend!r}. Hand `backend` on; without a name, the Trainer takes Inductor.",
         shown_by=lambda usage: bool(usage.other_backend),
     ),
     Misconception(
         "other_rows",
-        "You train on batches of another size, and the last one is shorter. Set the batch size to `rows`: the "
+        "You train on batches of another size. Set the batch size to `rows`: the "
         "Trainer's default is 8, that of a DataLoader 1.",
         shown_by=lambda usage: usage.facts["graph_rows"][:1] != [usage.rows],
     ),
     Misconception(
+        "blocks_compiled",
+        "You compile the model block by block, {graphs} graphs in all. The task is one graph of the whole model: leave "
+        "regional compilation off.",
+        shown_by=lambda usage: bool(usage.facts["is_regional"]),
+    ),
+    Misconception(
         "recompiled",
-        "You compile more than once: the first forward writes `model.config.problem_type`, so its guard fails in the "
-        "second. Set it to what it becomes, before the run.",
+        "You compile more than once. Where `model.config.problem_type` is None, the first forward writes it, so its "
+        "guard fails in the second: set it to what it becomes, before the run.",
         shown_by=lambda usage: usage.graphs > 1,
     ),
     Misconception(
         "some_updates_not_compiled",
         "You run forwards outside of the compiled graph. Call the model that `prepare` returns.",
-        shown_by=lambda usage: sum(usage.facts["graph_calls"]) < usage.updates,
+        shown_by=lambda usage: sum(usage.facts["graph_calls"]) < usage.facts["updates"],
     ),
 )
 ACCELERATE = Table[Usage](
@@ -122,12 +150,20 @@ ACCELERATE = Table[Usage](
     ),
     Misconception(
         "accelerator_backward_not_used",
-        "You never call accelerator.backward. Write the loop with Accelerate.",
+        "You never call accelerator.backward. Write the loop with Accelerate, whose `backward` also scales and "
+        "accumulates where it is asked to.",
         shown_by=lambda usage: not usage.facts["backward"],
     ),
     Misconception(
+        "backend_from_the_environment",
+        "You set the backend in the environment, where every later Accelerator of the process finds it. Pass it to "
+        "this Accelerator.",
+        shown_by=lambda usage: bool(usage.facts["is_in_environment"]),
+    ),
+    Misconception(
         "plugin_not_used",
-        "You do not tell the Accelerator to compile. Give it a dynamo_plugin, or the name of a dynamo_backend.",
+        "You name no backend to the Accelerator, and then it does not compile. Give it a `dynamo_backend`, or a "
+        "`TorchDynamoPlugin` with its `backend`.",
         shown_by=lambda usage: usage.facts["plugin"] == "no",
     ),
     Misconception(
@@ -155,30 +191,41 @@ TRAINER = Table[Usage](
     ),
     *COMPILED,
 )
+BATCHES = Table[Usage](
+    Misconception(
+        "rows_in_another_order",
+        "You train on the rows in another order than the raw loop. Do not shuffle: the Trainer does, unless `same_run` "
+        "is passed on.",
+        shown_by=lambda usage: any(
+            wanted not in seen for wanted, seen in zip(usage.sums, usage.facts["sums"], strict=False)
+        ),
+    ),
+    Misconception(
+        "updates_left_out",
+        "You make {made} from {updates} batches. Step after each of them: do not accumulate, or stop early.",
+        shown_by=lambda usage: usage.facts["updates"] < usage.updates,
+    ),
+    Misconception(
+        "epoch_repeated",
+        "You make {made}, but an epoch has {updates} batches. Train for one; the Trainer's default is three.",
+        shown_by=lambda usage: usage.facts["updates"] > usage.updates,
+    ),
+)
 SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
-LOADER = "DataLoader(dataset, batch_size=rows)"
 STEP = "        optimizer.step()\n"
 
 TABLE = ReferenceTable(
     train_epoch,
     Misconception(
-        "epoch_repeated",
-        "You train for several epochs; the Trainer's default is three. Train for one.",
-        {LOADER: f"list({LOADER}) * 3"},
-        variants=[{LOADER: f"list({LOADER}) * 2"}],
-    ),
-    Misconception(
         "another_optimizer",
-        "You train with AdamW, which is the Trainer's default. The raw loop has SGD.",
+        "You train with AdamW, the Trainer's default. The raw loop has SGD.",
         {SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)"},
         variants=[{SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate)"}],
     ),
     Misconception(
         "weights_hardly_move",
-        "You hardly move the weights. There is a step for each batch, with the given learning_rate: the Trainer's "
-        "default is 5e-5.",
+        "You hardly move the weights: the learning rate is 5e-5, the Trainer's default. Set `learning_rate`.",
         {SGD: "torch.optim.SGD(model.parameters(), lr=5e-5)"},
-        variants=[{STEP: ""}],
     ),
     Misconception(
         "learning_rate_decays",

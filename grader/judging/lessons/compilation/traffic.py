@@ -9,7 +9,6 @@ from grader.judging.misconceptions import Misconception
 from grader.judging.references import ReferenceTable, hard_coded
 from grader.lessons.compilation.traffic import Operation, TrafficCase, traffic_cases
 from grader.observation import Observation
-from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
 
 
@@ -38,9 +37,10 @@ def judge_predicted_traffic(observation: Observation, seed: int) -> Verdict:
             continue
         case: TrafficCase = part.case
         makes = f"{len(case.operations)} operations on {case.elements:,} numbers of {case.element_bytes} bytes"
-        expected = f"{key}: {format_bytes(part.truth)} for {makes}"
-        measured = f"{format_bytes(part.value)}, {part.value / part.truth:.3g} times that"
-        otherwise = f"Write down what each operation reads and writes when the chain is {key}, and add it up."
+        expected = f"{key}: {part.truth:,} bytes for {makes}"
+        measured = f"{part.value:,.10g} bytes, {part.value / part.truth:.4g} times that"
+        results = (part.value - part.truth) / (case.elements * case.element_bytes)
+        otherwise = f"You differ by {results:+.3g} times the bytes of a result. {WHERE[key]}"
         return TABLE.explain(whole, part, expected=expected, measured=measured, otherwise=otherwise)
     raise AssertionError("a wrong answer has a wrong part")
 
@@ -50,6 +50,10 @@ def _run(chain: Callable[..., dict[str, float]], case: TrafficCase) -> dict[str,
     return chain(*arguments)
 
 
+WHERE = {
+    "eager": "For each operation, add up the tensors that it reads, each once, and the result that it writes.",
+    "fused": "Add up the inputs that any operation reads, each once, and the results in `kept`.",
+}
 READ = "sum(inputs.get(name, elements) for name in set(read))"
 WRITTEN = "        eager += elements\n"
 USED = "sum(inputs[name] for name in used)"
@@ -65,9 +69,21 @@ TABLE = ReferenceTable(
         {FUSED: '"fused": eager * element_bytes'},
     ),
     Misconception(
+        "pair_swapped",
+        "You return the fused bytes first. The eager ones come first.",
+        {EAGER: '"eager": fused * element_bytes', FUSED: '"fused": eager * element_bytes'},
+    ),
+    Misconception(
         "numbers_not_bytes",
-        "You count numbers, not bytes. Multiply by the bytes of a number.",
+        "You count numbers, not bytes, in the whole sum or in a part of it. Multiply all of it by the bytes of a "
+        "number: look at the order of + and *.",
         {EAGER: '"eager": eager', FUSED: '"fused": fused'},
+        variants=[{"fused += len(kept) * elements": "fused = fused / element_bytes + len(kept) * elements"}],
+    ),
+    Misconception(
+        "mebibytes_not_bytes",
+        "You return MiB. Return bytes; the notebook converts them.",
+        {EAGER: '"eager": eager * element_bytes / 2**20', FUSED: '"fused": fused * element_bytes / 2**20'},
     ),
     Misconception(
         "always_four_bytes",
@@ -85,6 +101,19 @@ TABLE = ReferenceTable(
         "You count what is written, and not what is read. An operation fetches its inputs from memory first.",
         {READ: "0"},
         variants=[{READ: "0", USED: "0"}],
+    ),
+    Misconception(
+        "results_stay_in_a_cache",
+        "You let the eager chain read a tensor once, or a result not at all, as if a cache held it. Every operation "
+        "reads all of its tensors from memory.",
+        {READ: "sum(inputs.get(name, 0) for name in set(read))"},
+        variants=[
+            {
+                READ: "0",
+                EAGER: '"eager": (eager + sum(inputs.get(name, elements) for name in '
+                "{name for _, read in operations for name in read})) * element_bytes",
+            }
+        ],
     ),
     Misconception(
         "operand_read_twice",
@@ -135,9 +164,10 @@ TABLE = ReferenceTable(
         {USED: "0"},
     ),
     Misconception(
-        "fused_writes_nothing",
-        "You let the fused kernel write nothing. Its results in `kept` go to memory.",
-        {KEPT: "0"},
+        "fused_reads_as_eager",
+        "You let the fused kernel read all that the eager operations read. It reads inputs only: results are in "
+        "registers.",
+        {USED: "eager - len(operations) * elements"},
     ),
     hard_coded(traffic_cases),
     run=_run,
