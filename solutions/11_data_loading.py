@@ -38,7 +38,7 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 
 # %% [markdown]
 # **The problem.** A batch is a rectangle, but texts have unequal lengths. So rows are padded, and the model computes on
-# padding as it does on tokens. Here are 256 texts of at most 128 tokens; most are short, as in most data sets. How much
+# padding as it does on tokens. Here are 256 texts of at most 128 tokens; most are short, as in many data sets. How much
 # of the work is wasted if every row is padded to 128?
 
 # %%
@@ -60,12 +60,13 @@ print(f"tokens: {sum(lengths):,} of {256 * 128:,} positions, so {1 - sum(lengths
 # sequence that has room for it; if none has, it opens a new one.
 
 # %% [markdown]
-# **Exercise.** Say how many positions hold no token, before you run anything.
+# **Exercise.** Write the function that says how many positions hold no token.
 #
 # *Contract.*
 # - `lengths` holds the number of tokens of each row; none exceeds `time`. The last batch may have fewer rows than
 #   `rows`.
-# - Return a dict with the keys of the table. Each value counts the positions without a token, over the whole data.
+# - Return a dict with the keys of the table. Each value counts the positions without a token, over all rows or all
+#   packed sequences.
 #
 # For lengths 5, 3, 8, 2, 6, 3, 7, 4, 2, with `rows=4` and `time=8`, the answers are 32, 22, 10 and 8.
 
@@ -127,7 +128,7 @@ check_padding_tokens(padding_tokens)
 
 # %% [markdown]
 # Here are 24 other texts of at most 32 tokens, in batches of 8 rows. A device computes the whole area, hatched or not.
-# Which panel would grow if a single text of 32 tokens were added, and by how much?
+# Which panel would grow if a single text of 32 tokens were added at the end of the data, and by how much?
 
 # %%
 from grader import draw_batches
@@ -158,17 +159,18 @@ draw_batches(kinds, title="24 texts, batches of 8 rows", widths={"fixed": 32, "p
 
 # %% [markdown]
 # **Investigate.** The table shows padding as a share of all positions. Dynamic padding helps little with large batches,
-# because one long row widens the whole batch, and with 64 rows every batch contains one. Sorting helps at every size.
-# Packing wastes next to nothing and does not depend on the batch size.
+# because one long row widens the whole batch, and with 64 rows every batch contains one. Sorting helps
+# wherever a batch has more than one row. Packing wastes 2 % here and does not depend on the batch size.
 #
 # This share describes linear layers, whose work is proportional to positions. Attention compares pairs of positions, so
 # there a row of 10 tokens padded to 128 costs 164 times what it needs.
-#
-# **Modify.** Replace the log-normal lengths by rows of equal length. Which columns change?
+
+# %% [markdown]
+# **Modify.** Replace `lengths` by rows of equal length. Which columns change?
 #
 # <details><summary>Answer</summary>
-# Dynamic and bucketed batches then waste nothing, and packing wastes in each sequence the remainder of `time` divided
-# by the length.
+# Dynamic and bucketed batches then waste nothing. Packing wastes in each full sequence the remainder of `time` divided
+# by the length, and more in the last sequence if it is not full.
 # </details>
 
 # %% [markdown]
@@ -187,14 +189,17 @@ draw_batches(kinds, title="24 texts, batches of 8 rows", widths={"fixed": 32, "p
 # Every rank runs this code on its own, yet all ranks must arrive at the same batches. So the order may depend on `seed`
 # and `epoch` and on nothing else. The global random state will not do, because it depends on what the rank has drawn
 # before, for instance for dropout.
-#
+
+# %% [markdown]
 # **Exercise.** Complete the sampler.
 #
 # *Contract.*
-# - Each row number is in exactly one batch. Every batch has `rows` rows, except one if they do not divide evenly.
-# - A pool has `pool * rows` rows, the batches of a pool contain rows of similar length, and the batches come in random
-#   order.
-# - Draw random numbers from `draw` only. Leave `lengths` as it is.
+# - Each row number is in exactly one batch. Every batch has `rows` rows, except one if the number of rows is not a
+#   multiple of `rows`.
+# - A pool has `pool * rows` rows, except the last one. Each pool is sorted on its own, so that its batches contain rows
+#   of similar length.
+# - The batches come in random order; the widest may come first, and a short one last.
+# - All random numbers depend on `seed` and `epoch` alone, as those of `draw` do. Leave `lengths` as it is.
 
 # %% tags=["given"]
 from grader import check_bucket_batches
@@ -251,9 +256,10 @@ check_bucket_batches(bucket_batches)
 # `DataLoader(dataset, batch_sampler=...)` accepts such batches. It calls `iter` on them at the start of each epoch, so
 # a sampler is often a small class with `__iter__`, `__len__` and `set_epoch`.
 #
-# <details><summary>Explain in one sentence: what is wrong with `drop_last=True` here?</summary>
-# With random batches, different rows are dropped in each epoch; with sorted data, they would always be the longest or
-# the shortest ones.
+# <details><summary>Explain in one sentence: what would be wrong with leaving out the short batch, as `drop_last=True`
+# does in a plain loader?</summary>
+# It holds the longest rows of the last pool, or the shortest if these come last, so the model would see such rows less
+# often than others.
 # </details>
 
 # %% [markdown]
@@ -263,7 +269,7 @@ check_bucket_batches(bucket_batches)
 #
 # - **positions** start at 0 again with each text;
 # - the **mask** is block-diagonal: a token attends only to its own text, and there to itself and earlier tokens;
-# - the **targets** (labels) end at the border: the last token of a text predicts nothing.
+# - the **targets** (labels, here already shifted by one) end at the border: the last token of a text predicts nothing.
 #
 # What happens if you leave them out? The cell compares the logits of three texts in one row with those of each text
 # alone.
@@ -287,7 +293,7 @@ for number, (found, wanted) in enumerate(zip(joined.split([5, 3, 4]), alone.spli
 # %% [markdown]
 # **Exercise.** Pack `rows` into one sequence of `time` positions.
 #
-# *Contract.* `rows` are tensors of token numbers, at most `time` in total. Return, on their device:
+# *Contract.* `rows` are tensors of token numbers, 0 among them, at most `time` in total. Return, on their device:
 # - `tokens` [time]: the rows in order, without gaps;
 # - `positions` [time];
 # - `mask` [time, time], bool: True where a position (row) may attend to another (column);
@@ -388,7 +394,7 @@ for name, options in calls.items():
 #
 # `accelerator.prepare(loader)` deals out what the batch sampler yields, one batch to each rank in turn. Its options
 # matter at the end of the data, and for batches of unequal sizes. The cell deals out 10 rows to 2 ranks. Before you run
-# it: which rows come twice, and which never?
+# it: which rows come twice?
 
 # %% tags=["given"]
 from accelerate import Accelerator
@@ -486,14 +492,14 @@ def train_raw(model, dataset, batches, collate, learning_rate):
 
 
 # %% [markdown]
-# **Exercise.** Write the two other forms, so that each equals `train_raw`.
+# **Exercise.** Write the two other forms, so that each does what `train_raw` does.
 #
 # *Contract.*
-# - Every rank calls your function with the same arguments. Update `u` trains on the rows `batches[u]`, in this order;
-#   each rank runs an equal share. Sizes differ, but each is a multiple of the number of ranks.
-# - `collate` pads a list of rows to the longest one. Use SGD with `learning_rate`.
+# - Every rank calls your function with the same arguments. In update `u`, rank `r` runs `batches[u][r::world_size]`,
+#   padded by `collate` to the longest of these rows. Sizes of batches differ, but each is a multiple of `world_size`.
+# - The optimizer is SGD with `learning_rate`.
 # - With Accelerate, prepare the model and call `accelerator.backward`. With the Trainer, call `Trainer.train`;
-#   `same_run` holds the other arguments.
+#   `same_run` holds all other arguments, `optim="sgd"` included: add `learning_rate`.
 #
 # The checks use 2 and 3 ranks. They compare the rows and width of each forward pass, gradients and weights.
 
@@ -597,8 +603,8 @@ check_batches_trainer(train_batches_with_trainer)
 # %% [markdown]
 # **The price.** Positions that are not computed save time. They save memory only if the *widest* batch shrinks, because
 # that batch sets the peak. The cell trains on 64 of the texts in four ways, and times the epochs alternately. Packed
-# batches have 4 sequences, which hold about as many tokens as 16 rows. (They only have the shape of packed batches; a
-# real run adds the mask.)
+# batches have 4 sequences, which hold about as many tokens as 16 rows. (They have the shape of packed batches without
+# any gap; a real run has a few gaps, and adds the mask.)
 
 # %%
 from grader import format_bytes, measure_peak_memory, measure_step_time
@@ -607,7 +613,7 @@ some = sorted(lengths[:64], reverse=True)
 starts = range(0, 64, 16)
 shapes = {"fixed": [(16, 128)] * 4}  # rows and positions of each batch
 shapes |= {"dynamic": [(16, max(lengths[start : start + 16])) for start in starts]}
-shapes |= {"bucketed": [(16, some[start]) for start in starts], "packed": [(4, 128)] * (sum(some) // 512 + 1)}
+shapes |= {"bucketed": [(16, some[start]) for start in starts], "packed": [(4, 128)] * -(-sum(some) // 512)}
 trained = make_transformer(2, 64, 4, vocabulary=256).to(device)
 
 
@@ -630,8 +636,8 @@ for epoch in epochs:
 print(measure_step_time(*epochs, run_count=3, warm_up_count=1))
 
 # %% [markdown]
-# - **Use it when** lengths vary: bucket for classifiers and fine-tuning, pack for language models.
-# - **Do not** pack when the attention in use ignores the borders (test it), or when batch statistics count rows.
+# - **Use it when** lengths vary: bucket for classifiers, pack for language models.
+# - **Do not** pack when the attention in use ignores the borders (test it), or when the loss averages over texts.
 # - **Combine with** accumulation by *tokens* (lesson 02; packed batches hold unequal numbers of targets),
 #   variable-length attention (lesson 12), and padding to a multiple of 8 or 64 where tile sizes ask for it (lesson 10).
 
@@ -640,9 +646,10 @@ print(measure_step_time(*epochs, run_count=3, warm_up_count=1))
 #
 # With `num_workers=0`, a `DataLoader` prepares each batch in the training process, while the device waits. With `W`
 # workers, separate processes prepare batches ahead, two each by default (`prefetch_factor`). **If the device is busy
-# for much less than 100 % of the time, there are too few workers**, provided that nothing else holds the process up.
+# for much less than 100 % of the time, the usual reason is too few workers**; a slow disk or too few cores are others.
 #
-# Here is the start of a log. What is wrong, and how many workers would you use?
+# Here is the start of a log, without step 0, in which the workers start (the totals include it). What is wrong, and how
+# many workers would you use?
 
 # %%
 from grader import loader_log
@@ -662,8 +669,8 @@ for step in range(1, 9):
 #
 # *Contract.*
 # - `log` has `workers`, `cores`, and the lists `wait_seconds` and `busy_seconds` with one entry for each step.
-# - Return the smallest number of workers, at most `cores`, with which the device does not wait.
-# - If it waits for less than 5 % of the time, return `log.workers`.
+# - Return the smallest number of workers with which the device does not wait, or `cores` if that would take more.
+# - If it waits for less than 5 % of the whole time, return `log.workers`.
 
 # %% tags=["given"]
 from grader import check_workers_needed
@@ -732,8 +739,9 @@ print("draws of worker 0:", [workers[0][row] for row in (0, 2, 4)])
 print("draws of worker 1:", [workers[1][row] for row in (1, 3, 5)])
 
 # %% [markdown]
-# The remedy is to create the generator in the worker: in `worker_init_fn`, from `torch.initial_seed()`. Note that with
-# `persistent_workers=True` the copies also keep their state from epoch to epoch.
+# The remedy is to create the generator in the worker: in `worker_init_fn`, from `torch.initial_seed()`. With
+# `persistent_workers=True` the copies keep their state from epoch to epoch; without it, each epoch starts from fresh
+# copies and repeats the same draws.
 #
 # **Pinned memory.** Host memory that cannot be paged out is copied to a GPU directly; other memory is first copied into
 # a pinned buffer. So `pin_memory=True` makes copies faster by itself. `tensor.to(device, non_blocking=True)` adds
@@ -781,8 +789,8 @@ for is_shuffled in (False, True):
 # %% [markdown]
 # A state holds positions in shards, but not the contents of the shuffle buffer, so those rows are lost. A sampler that
 # depends on `seed` and `epoch` alone needs no such state: make the batches again, and skip those that were already
-# used. `torchdata` has a `StatefulDataLoader` that also keeps what its workers prefetched, and Accelerate uses it with
-# `use_stateful_dataloader=True`. Lesson 24 resumes a whole run.
+# used. `torchdata` has a `StatefulDataLoader` that accounts for what its workers have prefetched; Accelerate uses it
+# with `use_stateful_dataloader=True`. Lesson 24 resumes a whole run.
 
 # %% [markdown]
 # **Recap.** Answer, then unfold.
@@ -794,8 +802,8 @@ for is_shuffled in (False, True):
 # Positions that restart, a block-diagonal mask, and targets that end at the border.
 # </details>
 # <details><summary>What do 2 ranks see of a prepared batch sampler?</summary>
-# Its batches in turn: each rank sees every second one. At the end, rows or batches are repeated unless the count is
-# even.
+# Its batches in turn: each rank sees every second one. At the end, rows or batches are repeated unless every rank gets
+# equally many full batches.
 # </details>
 #
 # **Takeaway: count positions and tokens; the difference is work that you need not do.**

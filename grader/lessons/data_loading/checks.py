@@ -22,7 +22,7 @@ FORM_PARAMETERS = ("model", "dataset", "batches", "collate", "learning_rate")
 
 @make_check("padding_tokens", ("lengths", "rows", "time"))
 def check_padding_tokens(padding_tokens: Callable[..., Any], seed: int) -> Observation:
-    """Ask for the padding of four data sets."""
+    """Ask for the padding of five data sets."""
     answers = []
     for case in padding_cases(seed):
         answer = padding_tokens(list(case.lengths), case.rows, case.time)
@@ -64,9 +64,13 @@ def check_batches_trainer(train_batches_with_trainer: Callable[..., Any], seed: 
 
 @make_check("workers_needed", ("log",))
 def check_workers_needed(workers_needed: Callable[..., Any], seed: int) -> Observation:
-    """Ask how many workers six recorded runs need."""
-    answers = [workers_needed(case.log()) for case in log_cases(seed)]
-    return Observation({"answers": [require_number(answer, "the number of workers") for answer in answers]})
+    """Ask how many workers eight recorded runs need."""
+    answers = [require_number(workers_needed(case.log()), "the number of workers") for case in log_cases(seed)]
+    for answer in answers:
+        if isinstance(answer, float):
+            look_at = "You return a float, and DataLoader accepts whole numbers of workers only. Return an int."
+            fail("no_whole_number", "an int", f"{answer!r}", look_at)
+    return Observation({"answers": answers})
 
 
 def _observe_form(answer: Callable[..., Any], seed: int, exercise: str) -> Observation:

@@ -72,22 +72,29 @@ class LogCase:
 
 
 def log_cases(seed: int) -> tuple[LogCase, ...]:
-    """Loaders without, with too few and with enough workers, and one that needs more than the machine's cores."""
+    """Loaders without, with too few and with enough workers, and one that needs more than the machine's cores.
+
+    Two wait a little in each step: one for more than 5 % of the time, and one for less.
+    """
     draw = random.Random(seed)
 
     def ratio(batches: int) -> float:
         return batches + draw.uniform(0.3, 0.7)  # far enough from a whole number of workers
 
-    def case(workers: int, cores: int, batches: int, busy: float) -> LogCase:
-        return LogCase(workers, cores, busy * ratio(batches), busy, 240, draw.randrange(2**30))
+    def case(workers: int, cores: int, batches: float, busy: float) -> LogCase:
+        return LogCase(workers, cores, busy * batches, busy, 240, draw.randrange(2**30))
+
+    few = draw.choice((2, 3))
 
     return (
         LogCase(2, 16, 0.26, 0.04, 240, 1),
-        case(0, 12, draw.randrange(2, 5), 0.05),
-        case(1, 16, draw.randrange(3, 6), 0.02),
-        case(3, 16, draw.randrange(5, 9), 0.1),
-        case(8, 16, draw.randrange(3, 6), 0.03),
-        case(2, 4, draw.randrange(6, 9), 0.08),
+        case(0, 12, ratio(draw.randrange(2, 5)), 0.05),
+        case(1, 16, ratio(draw.randrange(3, 6)), 0.02),
+        case(3, 16, draw.randrange(5, 9) + 0.2, 0.1),
+        case(8, 16, ratio(draw.randrange(3, 6)), 0.03),
+        case(2, 4, ratio(draw.randrange(6, 9)), 0.08),
+        case(few, 8, 1.08 * few, 0.06),
+        case(1, 8, 1.03, 0.1),
     )
 
 

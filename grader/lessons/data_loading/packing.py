@@ -33,9 +33,12 @@ class PackingCase:
     seed: int
 
     def draw(self) -> list[Tensor]:
-        """Draw the tokens of each text, [time], from 1 on."""
+        """Draw the tokens of each text, [time]; one is 0, as padding is."""
         generator = torch.Generator().manual_seed(self.seed)
-        return [torch.randint(1, VOCABULARY, (length,), generator=generator) for length in self.lengths]
+        rows = [torch.randint(1, VOCABULARY, (length,), generator=generator) for length in self.lengths]
+        for row in rows:
+            row[len(row) // 2] = 0
+        return rows
 
     def make_model(self) -> SmallTransformer:
         """Build a language model whose matrices are so large that positions and neighbours matter."""
@@ -74,7 +77,7 @@ def run_packing(pack_rows: Callable[..., Any], case: PackingCase) -> dict[str, T
         like = torch.zeros(1, dtype=torch.bool if is_mask else torch.int64, device=device)
         shape = (case.time, case.time) if is_mask else (case.time,)
         values[part] = require_tensor(value, part, shape=shape, like=like)
-    positions = values["positions"].clamp(0, LONGEST - 1)
+    tokens, positions = values["tokens"].clamp(0, VOCABULARY - 1), values["positions"].clamp(0, LONGEST - 1)
     with torch.no_grad():
-        logits = case.make_model().to(device)(values["tokens"][None], positions, values["mask"])[0]
+        logits = case.make_model().to(device)(tokens[None], positions, values["mask"])[0]
     return {name: value.cpu() for name, value in (values | {"logits": logits}).items()}

@@ -66,6 +66,11 @@ def bucket_batches(lengths, rows, pool, seed, epoch):
 # -     draw.shuffle(order)
 # +     order = torch.randperm(len(order)).tolist()
 
+# %% edit="batches_by_global_state" code="global_random_state"
+# Source: random.shuffle, out of habit
+# -     draw.shuffle(batches)
+# +     random.shuffle(batches)
+
 # %% edit="global_seed" code="global_seed_set"
 # Source: torch.manual_seed(seed + epoch)
 # -     draw.shuffle(order)
@@ -100,10 +105,36 @@ def bucket_batches(lengths, rows, pool, seed, epoch):
 # Source: transformers, get_length_grouped_indices, version 5.23
 # -     draw.shuffle(batches)
 
-# %% edit="lengths_returned" code="no_row_of_the_data"
-# Source: positions in the pool
+# %% edit="lengths_returned" code="lengths_returned"
+# Source: lengths sorted in the place of row numbers
+# -         near = sorted(order[start : start + pool * rows], key=lambda row: lengths[row])
+# +         near = sorted(lengths[row] for row in order[start : start + pool * rows])
+
+# %% edit="places_in_the_pool" code="places_in_the_pool"
+# Source: argsort
+# -         near = sorted(order[start : start + pool * rows], key=lambda row: lengths[row])
+# +         part = order[start : start + pool * rows]
+# +         near = sorted(range(len(part)), key=lambda at: lengths[part[at]])
+
+# %% edit="rows_from_one" code="no_row_of_the_data"
+# Source: rows counted from 1
+# -     draw.shuffle(batches)
+# +     batches = [[row + 1 for row in batch] for batch in batches]
+# +     draw.shuffle(batches)
+
+# %% edit="all_rows_sorted" code="pools_too_large"
+# Source: shuffle, sort, cut, shuffle: only rows of equal length change places
+# -     draw.shuffle(order)
+# +     draw.shuffle(order)
+# +     order.sort(key=lambda row: lengths[row])
+
+# %% edit="sorted_with_noise" code="pools_too_large"
+# Source: batch by length with sorting noise, as AllenNLP's BucketBatchSampler does
+# -     for start in range(0, len(order), pool * rows):
+# -         near = sorted(order[start : start + pool * rows], key=lambda row: lengths[row])
 # -         batches += [near[first : first + rows] for first in range(0, len(near), rows)]
-# +         batches += [[lengths[row] + len(lengths) for row in near[at : at + rows]] for at in range(0, len(near), rows)]
+# +     order.sort(key=lambda row: lengths[row] + draw.uniform(0, pool))
+# +     batches += [order[first : first + rows] for first in range(0, len(order), rows)]
 
 # %% edit="sorts_in_place" code="lengths_changed"
 # Source: lengths.sort()

@@ -73,7 +73,7 @@ def pack_rows(rows, time):
 # -     mask = torch.eye(time, dtype=torch.bool, device=tokens.device)  # padding attends to itself
 # +     mask = torch.zeros(time, time, dtype=torch.bool, device=tokens.device)
 
-# %% edit="padding_block" code="padding_sees_padding"
+# %% edit="padding_block" code="padding_takes_part"
 # Source: the padding as one more text
 # -     return tokens, positions, mask, targets
 # +     mask[start:, start:] = torch.ones(time - start, time - start, dtype=torch.bool).tril()
@@ -116,3 +116,26 @@ def pack_rows(rows, time):
 # Source: an additive mask
 # -     return tokens, positions, mask, targets
 # +     return tokens, positions, torch.zeros(mask.shape).masked_fill(~mask, -1e9), targets
+
+# %% edit="padding_sees_the_texts" code="padding_takes_part"
+# Source: a causal mask where no text is
+# -     return tokens, positions, mask, targets
+# +     mask[start:] = True
+# +     return tokens, positions, mask, targets
+
+# %% edit="token_0_hidden" code="token_0_taken_for_padding"
+# Source: attention_mask = tokens != pad_token_id
+# -     return tokens, positions, mask, targets
+# +     mask &= (tokens != 0) | torch.eye(time, dtype=torch.bool, device=tokens.device)
+# +     return tokens, positions, mask, targets
+
+# %% edit="token_0_no_target" code="token_0_taken_for_padding"
+# Source: labels[labels == pad_token_id] = -100
+# -     return tokens, positions, mask, targets
+# +     targets[targets == 0] = -100
+# +     return tokens, positions, mask, targets
+
+# %% edit="strict_triangle" code="itself_hidden"
+# Source: tril(-1) of a mask that is False elsewhere
+# -     return tokens, positions, mask, targets
+# +     return tokens, positions, mask.tril(-1), targets

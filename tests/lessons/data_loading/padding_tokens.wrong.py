@@ -89,3 +89,26 @@ def padding_tokens(lengths, rows, time):
 # Source: > for >=
 # -         place = next((at for at, room in enumerate(rooms) if room >= length), len(rooms))
 # +         place = next((at for at, room in enumerate(rooms) if room > length), len(rooms))
+
+# %% edit="best_fit" code="another_sequence_chosen"
+# Source: best-fit decreasing, as packing libraries have it
+# -         place = next((at for at, room in enumerate(rooms) if room >= length), len(rooms))
+# +         fits = [at for at, room in enumerate(rooms) if room >= length]
+# +         place = min(fits, key=rooms.__getitem__, default=len(rooms))
+
+# %% edit="worst_fit" code="another_sequence_chosen"
+# Source: the emptiest sequence first, for an even load
+# -         place = next((at for at, room in enumerate(rooms) if room >= length), len(rooms))
+# +         fits = [at for at, room in enumerate(rooms) if room >= length]
+# +         place = max(fits, key=rooms.__getitem__, default=len(rooms))
+
+# %% edit="shortest_packed_first" code="last_sequence_only"
+# Source: sorted() as it comes
+# -     for length in longest_first:
+# +     for length in longest_first[::-1]:
+
+# %% edit="fixed_last_batch_full" code="last_batch_filled"
+# Source: batches of `rows` rows, each of `time` positions
+# -     padding = {"fixed": len(lengths) * time - sum(lengths), "packed": sum(rooms)}
+# +     full = -(-len(lengths) // rows) * rows
+# +     padding = {"fixed": full * time - sum(lengths), "packed": sum(rooms)}

@@ -9,13 +9,13 @@ def train_batches_with_accelerate(model, dataset, batches, collate, learning_rat
         optimizer.zero_grad()
 
 
-# %% answer="contiguous_shares"
+# %% answer="no_even_batches"
 def train_batches_with_accelerate(model, dataset, batches, collate, learning_rate):
     accelerator = Accelerator(cpu=True, dataloader_config=DataLoaderConfiguration(even_batches=False))
     shares = []
     for batch in batches:
-        size = len(batch) // accelerator.num_processes
-        shares += [batch[start : start + size] for start in range(0, len(batch), size)]
+        for rank in range(accelerator.num_processes):
+            shares.append(batch[rank :: accelerator.num_processes])
     loader = accelerator.prepare(DataLoader(dataset, batch_sampler=shares, collate_fn=collate))
     model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), lr=learning_rate))
     for rows in loader:

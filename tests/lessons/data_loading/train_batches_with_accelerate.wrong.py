@@ -125,3 +125,29 @@ def train_batches_with_accelerate(model, dataset, batches, collate, learning_rat
 # Source: the linear scaling rule
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate * ranks)
+
+# %% edit="contiguous" code="shared_in_another_way"
+# Source: torch.chunk, for instance
+# -     shares = [batch[rank::ranks] for batch in batches for rank in range(ranks)]
+# +     shares = [batch[at * len(batch) // ranks : (at + 1) * len(batch) // ranks] for batch in batches for at in range(ranks)]
+
+# %% edit="collated_first" code="padded_before_it_is_shared"
+# Source: one collate for all ranks, then the slice
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+# -     for rows in loader:
+# +     model, optimizer = accelerator.prepare(model, optimizer)
+# +     for batch in batches:
+# +         whole = collate([dataset[row] for row in batch])
+# +         rows = {name: value[accelerator.process_index :: ranks] for name, value in whole.items()}
+
+# %% edit="two_epochs" code="several_epochs"
+# Source: an epoch loop
+# -     for rows in loader:
+# +     for rows in [*loader, *loader]:
+
+# %% edit="cleared_first" code="cleared_before_the_step"
+# Source: two lines exchanged
+# -         optimizer.step()
+# -         optimizer.zero_grad()
+# +         optimizer.zero_grad()
+# +         optimizer.step()

@@ -9,13 +9,12 @@ def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
     Sliced(model, TrainingArguments(**same_run, learning_rate=learning_rate), train_dataset=dataset).train()
 
 
-# %% answer="contiguous_shares"
+# %% answer="loader_prepared_alone"
 def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
     arguments = TrainingArguments(**(same_run | {"learning_rate": learning_rate}))
     shares = []
     for batch in batches:
-        size = len(batch) // arguments.world_size
-        shares += [batch[start : start + size] for start in range(0, len(batch), size)]
+        shares += [batch[rank :: arguments.world_size] for rank in range(arguments.world_size)]
 
     class Shared(Trainer):
         def get_train_dataloader(self):

@@ -103,7 +103,7 @@ def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
 # -     arguments = TrainingArguments(**same_run, learning_rate=learning_rate)
 # +     arguments = TrainingArguments(**(same_run | {"max_grad_norm": 1.0}), learning_rate=learning_rate)
 
-# %% edit="three_epochs" code="rows_repeated"
+# %% edit="three_epochs" code="several_epochs"
 # Source: the Trainer's default num_train_epochs
 # -     arguments = TrainingArguments(**same_run, learning_rate=learning_rate)
 # +     arguments = TrainingArguments(**(same_run | {"num_train_epochs": 3}), learning_rate=learning_rate)
@@ -119,3 +119,19 @@ def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
 # Source: a Trainer that is not started
 # -     BatchTrainer(model, arguments, train_dataset=dataset, data_collator=collate).train()
 # +     BatchTrainer(model, arguments, train_dataset=dataset, data_collator=collate)
+
+# %% edit="contiguous" code="shared_in_another_way"
+# Source: torch.chunk, for instance
+# -             shares = [batch[rank::ranks] for batch in batches for rank in range(ranks)]
+# +             sizes = [len(batch) // ranks for batch in batches]
+# +             pairs = list(zip(batches, sizes, strict=True))
+# +             shares = [batch[at * size : (at + 1) * size] for batch, size in pairs for at in range(ranks)]
+
+# %% edit="collated_first" code="padded_before_it_is_shared"
+# Source: one collate for all ranks, then the slice
+# -             shares = [batch[rank::ranks] for batch in batches for rank in range(ranks)]
+# -             loader = DataLoader(self.train_dataset, batch_sampler=shares, collate_fn=self.data_collator)
+# -             return self.accelerator.prepare(loader)
+# +             rank = self.args.process_index
+# +             own = lambda rows: {name: value[rank::ranks] for name, value in collate(rows).items()}
+# +             return DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=own)

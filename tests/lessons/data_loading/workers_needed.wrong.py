@@ -11,7 +11,9 @@ def workers_needed(log):
 # %% answer="hard_coded" code="visible_case_hard_coded" seed=20012
 # Source: the answer for the log in the notebook
 def workers_needed(log):
-    return {(2, 16): 7, (0, 12): 4, (1, 16): 4, (3, 16): 9, (8, 16): 8, (2, 4): 4}[log.workers, log.cores]
+    return {(2, 16): 7, (0, 12): 4, (1, 16): 5, (3, 16): 9, (8, 16): 8, (2, 4): 4, (2, 8): 4, (3, 8): 4, (1, 8): 1}[
+        log.workers, log.cores
+    ]
 
 
 # %% answer="copied_from_lesson" code="as_many_as_cores"
@@ -59,3 +61,38 @@ def workers_needed(log):
 # Source: round()
 # -     return min(log.cores, -int(-preparing // busy))
 # +     return min(log.cores, round(preparing / busy))
+
+# %% edit="medians" code="median_of_the_waits"
+# Source: the median, which the text warns of
+# -     wait, busy = sum(log.wait_seconds), sum(log.busy_seconds)
+# +     wait, busy = (sorted(times)[len(times) // 2] for times in (log.wait_seconds, log.busy_seconds))
+
+# %% edit="rule_of_ten_percent" code="waiting_run_left_alone"
+# Source: a more generous limit
+# -     if wait < 0.05 * (wait + busy):
+# +     if wait < 0.1 * (wait + busy):
+
+# %% edit="steps_that_wait" code="healthy_run_changed"
+# Source: a share of steps, not of time
+# -     if wait < 0.05 * (wait + busy):
+# +     if sum(seconds > 0.001 for seconds in log.wait_seconds) < 0.05 * len(log.wait_seconds):
+
+# %% edit="five_percent_allowed" code="rounded_down"
+# Source: the limit of 5 % applied to the result
+# -     return min(log.cores, -int(-preparing // busy))
+# +     return min(log.cores, -int(-0.95 * preparing // busy))
+
+# %% edit="one_core_for_the_trainer" code="one_core_left_free"
+# Source: num_workers=os.cpu_count() - 1
+# -     return min(log.cores, -int(-preparing // busy))
+# +     return min(log.cores - 1, -int(-preparing // busy))
+
+# %% edit="prefetched" code="prefetched_batches_counted"
+# Source: prefetch_factor=2 taken for two batches at a time
+# -     return min(log.cores, -int(-preparing // busy))
+# +     return min(log.cores, -int(-preparing / 2 // busy))
+
+# %% edit="as_a_float" code="no_whole_number"
+# Source: // of two floats
+# -     return min(log.cores, -int(-preparing // busy))
+# +     return min(float(log.cores), -(-preparing // busy))

@@ -17,6 +17,7 @@ from grader.verdict import PASSED, Verdict
 
 VISIBLE_SEED = 0
 SLACK = 0.25  # of the way from pooled to random batches: an answer draws other pools than the reference
+LEAST = 0.6  # of the padding of such pools: sorting all rows leaves about 0.2, and no draw of pools less than 0.75
 DRAWS = 6  # of each kind that are averaged
 FIRST, AGAIN, SECOND, _, OTHER_SEED = range(len(CALLS))
 
@@ -126,6 +127,21 @@ class Buckets:
         return pooled + SLACK * (at_random - pooled)
 
     @property
+    def least_padding(self) -> float:
+        """The least padding that pools of the right size leave."""
+        return LEAST * usual_padding(self.case)[1]
+
+    @property
+    def are_lengths(self) -> bool:
+        """Whether the numbers are the lengths of the rows."""
+        return all(count == Counter(self.case.lengths) for count in self.counts)
+
+    @property
+    def are_places(self) -> bool:
+        """Whether the numbers count the rows of a pool."""
+        return all(max(count, default=0) < self.case.pool * self.case.rows for count in self.counts)
+
+    @property
     def is_random(self) -> bool:
         """Whether the padding is that of random batches."""
         at_random, pooled = usual_padding(self.case)
@@ -168,8 +184,20 @@ TABLE = Table[Buckets](
         **_own("rows 0 to 202"),
     ),
     Misconception(
+        "lengths_returned",
+        "You return the lengths of the rows. Return row numbers: sort these, with their length as the key.",
+        shown_by=lambda buckets: buckets.are_lengths,
+        **_own("the lengths of these rows"),
+    ),
+    Misconception(
+        "places_in_the_pool",
+        "You return places within a pool, all below pool * rows. Look the row numbers up in the shuffled order.",
+        shown_by=lambda buckets: buckets.lost > 0 and buckets.are_places,
+        **_own("{lost} rows missing, {repeated} repeated"),
+    ),
+    Misconception(
         "no_row_of_the_data",
-        "You return numbers that are no rows: lengths, or positions within a pool. Return the numbers of the rows.",
+        "You return numbers that are no rows of this data set. Rows are numbered from 0 to len(lengths) - 1.",
         shown_by=lambda buckets: bool(buckets.unknown),
         **_own("rows {unknown}"),
     ),
@@ -181,7 +209,7 @@ TABLE = Table[Buckets](
     ),
     Misconception(
         "rows_lost",
-        "You lose rows. Look at the end of each pool, and at what sorting returns.",
+        "You lose rows: those of a last pool that is not full, or all but one of those that have the same length.",
         shown_by=lambda buckets: buckets.lost > 0 and not buckets.repeated,
         **_own("{lost} rows missing in an epoch"),
     ),
@@ -206,17 +234,17 @@ TABLE = Table[Buckets](
     ),
     Misconception(
         "several_short_batches",
-        "You leave more batches short than the last one. Cut pools of pool * rows rows, so that only the last pool has "
-        "a rest.",
+        "You leave more than one batch short. A pool has pool * rows rows, and each batch that you cut from it exactly "
+        "`rows`, so that only the last pool has a rest.",
         shown_by=lambda buckets: buckets.short > buckets.fewest_short,
         expected="{fewest_short} batches with fewer than {case.rows} rows",
         measured="{short} in one epoch",
     ),
     Misconception(
         "global_random_state",
-        "You draw from the global random state: the ranks of a job would cut different batches. Make a generator of "
-        "your own from `seed` and `epoch`.",
-        shown_by=lambda buckets: buckets.sets(FIRST) != buckets.sets(AGAIN),
+        "You draw from a generator that `seed` and `epoch` do not fix, such as the global one: the ranks of a job "
+        "would return different batches. Draw from `draw`.",
+        shown_by=lambda buckets: buckets.answers[FIRST] != buckets.answers[AGAIN],
         expected=EACH_EPOCH,
         measured="two calls with seed 7 and epoch 0 differ",
     ),
@@ -260,7 +288,8 @@ TABLE = Table[Buckets](
     ),
     Misconception(
         "not_sorted_by_length",
-        "You put rows of all lengths into one batch. Sort each pool by `lengths` before you cut it.",
+        "You put rows of all lengths into one batch. Sort each pool of pool * rows rows by `lengths`, and cut it into "
+        "batches in that order.",
         shown_by=lambda buckets: buckets.is_random,
         expected=PADDING,
         measured="{padding:,.0f} tokens, as with random batches",
@@ -270,6 +299,15 @@ TABLE = Table[Buckets](
         "You sort too few rows at a time. A pool holds the rows of `pool` batches: pool * rows.",
         shown_by=lambda buckets: buckets.padding > buckets.most_padding,
         expected=PADDING,
+        measured="{padding:,.0f} tokens",
+    ),
+    Misconception(
+        "pools_too_large",
+        "You sort more rows at a time than a pool holds, perhaps all, so the same rows meet in every epoch. Cut pools "
+        "of pool * rows rows, and sort each on its own.",
+        shown_by=lambda buckets: buckets.padding < buckets.least_padding,
+        expected="at least {least_padding:,.0f} tokens of padding, from pools of {case.pool} batches of {case.rows} "
+        "rows",
         measured="{padding:,.0f} tokens",
     ),
     Misconception(

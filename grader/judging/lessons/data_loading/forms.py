@@ -122,19 +122,43 @@ class EpochRun:
         return bool(missing) and all(missing >= set(batch) or not missing & set(batch) for batch in self.batches)
 
     @property
+    def epochs(self) -> int:
+        """How often each row was seen, 0 if not all equally often."""
+        times = {self.counts[row] for row in range(self.case.rows)}
+        return times.pop() if len(times) == 1 else 0
+
+    @property
     def shares(self) -> list[list[int]]:
         """How many rows each rank saw in each forward."""
         return [[len(rows) for rows in forwards] for forwards in self.seen]
 
+    @cached_property
+    def own_shares(self) -> list[list[list[int]]]:
+        """The rows that each rank should see in each update, sorted."""
+        ranks = self.case.world_size
+        return [[sorted(batch[rank::ranks]) for batch in self.batches] for rank in range(ranks)]
+
+    @property
+    def seen_shares(self) -> list[list[list[int]]]:
+        """The rows that each rank saw in each update, sorted."""
+        return [[sorted(rows) for rows in forwards] for forwards in self.seen]
+
     @property
     def widest(self) -> int:
         """By how many positions a forward was wider than the longest row of its update."""
+        return self._widest([self.batches] * self.case.world_size)
+
+    @property
+    def widest_share(self) -> int:
+        """By how many positions a forward was wider than the longest row of its share."""
+        return self._widest(self.own_shares)
+
+    def _widest(self, known: Sequence[Batches]) -> int:
         lengths = [len(row) for row in self.case.make_dataset()["input_ids"]]
-        longest = [max(lengths[row] for row in batch) for batch in self.batches]
         return max(
-            int(forward["width"]) - most
-            for report in self.reports
-            for forward, most in zip(report["forwards"], longest, strict=False)
+            int(forward["width"]) - max(lengths[row] for row in rows)
+            for report, shares in zip(self.reports, known, strict=True)
+            for forward, rows in zip(report["forwards"], shares, strict=True)
         )
 
     def count(self, call: str) -> int:
@@ -219,7 +243,7 @@ ACCELERATE = Table[EpochRun](
     ),
     Misconception(
         "model_not_prepared",
-        "You do not prepare the model, so nobody averages its gradients. Give it to accelerator.prepare.",
+        "You do not give the model to accelerator.prepare, which wraps it so that the ranks average their gradients.",
         shown_by=lambda run: "model" not in run.reports[0]["library"]["prepared"],
         expected="a model prepared",
         measured="none",
@@ -282,9 +306,15 @@ ROWS = Table[EpochRun](
         measured="rows {lost} seen by no rank",
     ),
     Misconception(
+        "several_epochs",
+        "You go through the data {epochs} times. Train for one epoch: each entry of `batches` is one update.",
+        shown_by=lambda run: run.epochs > 1,
+        measured="each row seen {epochs} times",
+    ),
+    Misconception(
         "rows_repeated",
-        "You train on some rows twice. A loader with a batch_size fills its last batches with rows from the start, if "
-        "even_batches is on. Give it the shares as a batch_sampler.",
+        "You train on some rows twice. With a batch_size, or with split_batches, a prepared loader makes batches of "
+        "one size and fills up the last with rows from the start. Give it a plain list of shares as its batch_sampler.",
         shown_by=lambda run: run.repeated > 0,
         measured="{repeated} rows seen once more",
     ),
@@ -295,7 +325,8 @@ ROWS = Table[EpochRun](
     ),
     Misconception(
         "other_batches",
-        "You make batches of your own. Give `batches` to the loader: DataLoader(..., batch_sampler=...).",
+        "You mix rows of different batches in an update. A prepared loader deals out consecutive entries of the batch "
+        "sampler: give it all shares of batches[0], one for each rank, then those of batches[1], and so on.",
         shown_by=lambda run: run.united != run.wanted,
     ),
     Misconception(
@@ -305,16 +336,32 @@ ROWS = Table[EpochRun](
         measured="rows of each forward, by rank: {shares}",
     ),
     Misconception(
+        "shared_in_another_way",
+        "You share a batch out in another way than `train_raw`. Rank r runs batch[r::world_size], so that long and "
+        "short rows go to every rank.",
+        shown_by=lambda run: run.seen_shares != run.own_shares,
+        expected="rows of each update, by rank: {own_shares}",
+        measured="{seen_shares}",
+    ),
+    Misconception(
         "padded_to_one_width",
         "You pad every batch to one width, so nothing is saved. `collate` pads to the longest row of the batch.",
         shown_by=lambda run: run.widest > 0,
         expected="a forward no wider than the longest row of its batch",
         measured="up to {widest} positions wider",
     ),
+    Misconception(
+        "padded_before_it_is_shared",
+        "You collate the whole batch and then take a share of it, so every rank is as wide as the longest row of all. "
+        "Take the share first.",
+        shown_by=lambda run: run.widest_share > 0,
+        expected="a forward no wider than the longest row of its share",
+        measured="up to {widest_share} positions wider",
+    ),
 )
 OTHERWISE = {
-    "gradients": "The rows are right, the gradients are not. Look at what the loss is divided by, and at the "
-    "attention mask.",
+    "gradients": "The rows are right, the gradients are not. Look at what the loss is divided by, at the attention "
+    "mask, and at all that happens between backward and step.",
     "weights": "The gradients are right, the weights are not. Look at the optimizer and its learning rate.",
 }
 SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
@@ -347,7 +394,7 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "other_learning_rate",
-        "You train with another learning rate. The Trainer's default is 5e-5: set learning_rate.",
+        "You train with another learning rate. Pass `learning_rate` on as it is: the Trainer's default is 5e-5.",
         {SGD: "torch.optim.SGD(model.parameters(), lr=5e-5)"},
         variants=[
             {SGD: "torch.optim.SGD(model.parameters(), lr=learning_rate / ranks)"},
@@ -366,6 +413,11 @@ TABLE = ReferenceTable(
         "gradients_never_cleared",
         "You never clear the gradients, so each update also holds those before it.",
         {"        optimizer.zero_grad()\n": ""},
+    ),
+    Misconception(
+        "cleared_before_the_step",
+        "You clear the gradients before the optimizer uses them. Call zero_grad after step, or before backward.",
+        {BACKWARD: f"{BACKWARD}        optimizer.zero_grad(set_to_none=False)\n"},
     ),
     run=_run,
     cases=loading_cases,

@@ -80,17 +80,31 @@ def _run(pack: Callable[..., tuple[Tensor, ...]], case: PackingCase) -> dict[str
 
 
 OTHERWISE = {
-    "tokens": "Print your tokens next to the texts. They follow each other without a gap.",
+    "tokens": "Print your tokens next to the texts. They follow each other in the order of `rows`, without a gap; 0 "
+    "fills what is left over.",
     "positions": "Print your positions. Where does each text begin?",
-    "mask": "Print your mask as numbers. Which columns may the first row of the second text see?",
+    "mask": "Print your mask as numbers. Compare its rows with those expected: which columns may each see? Look at the "
+    "borders of the texts and at the padding.",
     "targets": "Print tokens and targets below each other. Which tokens have a next one in their own text?",
 }
 BLOCK = "torch.ones(len(row), len(row), dtype=torch.bool).tril()"
+STRICT = BLOCK.replace("tril()", "tril(-1)")
 MASK = "mask = torch.eye(time, dtype=torch.bool)"
+NOTHING = "mask = torch.zeros(time, time, dtype=torch.bool)"
 WRITE_MASK = f"mask[start:end, start:end] = {BLOCK}"
 WRITE_POSITIONS = "positions[start:end] = torch.arange(len(row))"
 WRITE_TARGETS = "targets[start : end - 1] = row[1:]"
 END = "    return tokens, positions, mask, targets"
+CAUSAL = "torch.ones(time, time, dtype=torch.bool).tril()"
+PADDING_SEES = (
+    f"mask[start:, start:] = {CAUSAL}[start:, start:]",
+    "mask[start:, start:] = True",
+    "mask[start:, :start] = True",
+    "mask[start:] = True",
+    "mask[:, start:] = True",
+    f"mask[start:] = {CAUSAL}[start:]",
+    f"mask[start:, start - len(row) :] = {CAUSAL}[start:, start - len(row) :]",
+)
 SHIFTED = "targets[: start - 1] = tokens[1:start]"
 
 TABLE = ReferenceTable(
@@ -98,7 +112,7 @@ TABLE = ReferenceTable(
     Misconception(
         "plain_causal_mask",
         "You let a text attend to those before it in the sequence: cross-talk. The mask is a block for each text.",
-        {MASK: "mask = torch.ones(time, time, dtype=torch.bool).tril()", WRITE_MASK: "pass"},
+        {MASK: f"mask = {CAUSAL}", WRITE_MASK: "pass"},
         variants=[
             {END: f"    mask[:start, :start] = torch.ones(start, start, dtype=torch.bool).tril()\n{END}"},
             {WRITE_MASK: "mask[start:end, :end] = torch.ones(end, end, dtype=torch.bool).tril()[start:]"},
@@ -124,7 +138,8 @@ TABLE = ReferenceTable(
         "itself_hidden",
         "You hide each token from itself, so the first token of a text sees nothing and its softmax is NaN. Keep the "
         "diagonal.",
-        {BLOCK: "torch.ones(len(row), len(row), dtype=torch.bool).tril(-1)"},
+        {BLOCK: STRICT},
+        variants=[{BLOCK: STRICT, MASK: NOTHING}],
     ),
     Misconception(
         "mask_inverted",
@@ -134,13 +149,23 @@ TABLE = ReferenceTable(
     Misconception(
         "padding_sees_nothing",
         "You let a padding position see nothing: its softmax is NaN. Let it attend to itself.",
-        {MASK: "mask = torch.zeros(time, time, dtype=torch.bool)"},
+        {MASK: NOTHING},
     ),
     Misconception(
-        "padding_sees_padding",
-        "You make a block of the padding, as if it were a text. Each padding position attends to itself alone.",
-        {END: f"    mask[start:, start:] = torch.ones(time - start, time - start, dtype=torch.bool).tril()\n{END}"},
-        variants=[{END: f"    mask[start:, start:] = True\n{END}"}],
+        "padding_takes_part",
+        "You let the padding take part: it sees more than itself, or texts see it. Each padding position attends to "
+        "itself alone.",
+        variants=[{END: f"    {line}\n{END}"} for line in PADDING_SEES],
+    ),
+    Misconception(
+        "token_0_taken_for_padding",
+        "You take each token 0 for padding, but texts contain it, too. Only the positions after the last text are "
+        "padding.",
+        {END: f"    mask &= (tokens > 0) & (tokens > 0)[:, None] | torch.eye(time, dtype=torch.bool)\n{END}"},
+        variants=[
+            {END: f"    mask &= (tokens > 0) | torch.eye(time, dtype=torch.bool)\n{END}"},
+            {END: f"    targets[targets == 0] = -100\n{END}"},
+        ],
     ),
     Misconception(
         "positions_not_reset",

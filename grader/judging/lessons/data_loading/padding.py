@@ -45,7 +45,7 @@ def judge_padding_tokens(observation: Observation, seed: int) -> Verdict:
         case: PaddingCase = part.case
         place = f"{len(case.lengths)} rows of {min(case.lengths)} to {max(case.lengths)} tokens"
         expected = f"{part.truth:,} tokens of padding, {method} ({place}, {case.rows} in a batch, time {case.time})"
-        return TABLE.explain(answer, part, expected=expected, measured=f"{part.value:,}", otherwise=OTHERWISE)
+        return TABLE.explain(answer, part, expected=expected, measured=f"{part.value:,}", otherwise=OTHERWISE[method])
     return Verdict(PASSED, "", f"the padding of {len(METHODS)} methods on {len(answer.values)} data sets")
 
 
@@ -53,10 +53,19 @@ def _run(padding_tokens: Callable[..., dict[str, float]], case: PaddingCase) -> 
     return padding_tokens(case.lengths, case.rows, case.time)
 
 
-OTHERWISE = "Draw the first batches of the small case by hand, and count their empty positions."
+BY_HAND = "Draw all batches of the small case by hand, the last one included"
+OTHERWISE = {
+    "fixed": f"{BY_HAND}, and count the positions that each row leaves empty.",
+    "dynamic": f"{BY_HAND}. How wide is each, and how many rows does it have?",
+    "bucketed": f"{BY_HAND}. How wide is each, and how many rows does it have?",
+    "packed": "Pack the small case by hand, the longest text first. For each text, write down the room that is left in "
+    "every sequence.",
+}
+FIXED = "len(lengths) * time - tokens"
 POSITIONS = "len(batch) * max(batch)"
 SORTED = "sorted(lengths, reverse=True)"
 SEARCH = "next((at for at, used in enumerate(sequences) if used + length <= time), None)"
+FITTING = "(at for at, used in enumerate(sequences) if used + length <= time)"
 PACKED = "len(sequences) * time - tokens"
 
 TABLE = ReferenceTable(
@@ -70,17 +79,25 @@ TABLE = ReferenceTable(
         "share_returned",
         "You return shares of all positions. The answer is a count of tokens.",
         {
-            "len(lengths) * time - tokens": "1 - tokens / (len(lengths) * time)",
+            FIXED: "1 - tokens / (len(lengths) * time)",
             "positions(lengths) - tokens": "1 - tokens / positions(lengths)",
             "positions(longest_first) - tokens": "1 - tokens / positions(longest_first)",
             PACKED: "1 - tokens / (len(sequences) * time)",
         },
+        variants=[
+            {
+                FIXED: "(len(lengths) * time - tokens) / (len(lengths) * time)",
+                "positions(lengths) - tokens": "(positions(lengths) - tokens) / positions(lengths)",
+                "positions(longest_first) - tokens": "(positions(longest_first) - tokens) / positions(longest_first)",
+                PACKED: "(len(sequences) * time - tokens) / (len(sequences) * time)",
+            }
+        ],
     ),
     Misconception(
         "fixed_at_the_longest_row",
         "You pad fixed batches to the longest row of the data. Their width is `time`, which is set before the data is "
         "seen.",
-        {"len(lengths) * time - tokens": "len(lengths) * max(lengths) - tokens"},
+        {FIXED: "len(lengths) * max(lengths) - tokens"},
     ),
     Misconception(
         "one_width_for_all_batches",
@@ -91,13 +108,17 @@ TABLE = ReferenceTable(
         "last_batch_filled",
         "You count the last batch as a full one. It has fewer rows, and no position for those that are missing.",
         {POSITIONS: "rows * max(batch)"},
+        variants=[
+            {FIXED: "-(-len(lengths) // rows) * rows * time - tokens"},
+            {FIXED: "-(-len(lengths) // rows) * rows * time - tokens", POSITIONS: "rows * max(batch)"},
+            {PACKED: "-(-len(sequences) // rows) * rows * time - tokens"},
+        ],
     ),
     Misconception(
         "last_batch_dropped",
         "You leave out the last batch, which is short. Its padding counts.",
-        {
-            POSITIONS: "len(batch) * max(batch) if len(batch) == rows else sum(batch)",
-        },
+        {POSITIONS: "len(batch) * max(batch) if len(batch) == rows else sum(batch)"},
+        variants=[{POSITIONS: "len(batch) * max(batch) if len(batch) == rows else 0"}],
     ),
     Misconception(
         "dynamic_sorted_too",
@@ -132,7 +153,8 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "last_sequence_only",
-        "You look for room in the last sequence only. Try every sequence, from the first one on.",
+        "You look for room in the last sequence only, or you take the shortest rows first, which gives the same "
+        "count. Take the longest first, and try every sequence, from the first one on.",
         {SEARCH: "len(sequences) - 1 if sequences and sequences[-1] + length <= time else None"},
         variants=[
             {
@@ -140,6 +162,13 @@ TABLE = ReferenceTable(
                 "for length in longest_first:": "for length in lengths:",
             }
         ],
+    ),
+    Misconception(
+        "another_sequence_chosen",
+        "You put a row into the sequence with the least room for it, or with the most. First-fit takes the first that "
+        "has room.",
+        {SEARCH: f"max({FITTING}, key=sequences.__getitem__, default=None)"},
+        variants=[{SEARCH: f"min({FITTING}, key=sequences.__getitem__, default=None)"}],
     ),
     Misconception(
         "exact_fit_refused",

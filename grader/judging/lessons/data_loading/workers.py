@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from grader.judging.misconceptions import Misconception
@@ -34,16 +35,22 @@ def judge_workers_needed(observation: Observation, seed: int) -> Verdict:
     log = case.log()
     busy = sum(log.busy_seconds) / (sum(log.busy_seconds) + sum(log.wait_seconds))
     expected = f"{answer.truth} workers ({log.workers} now, {log.cores} cores, device busy {busy:.0%} of the time)"
-    return TABLE.explain(
-        answer, answer.only(answer.wrong[0]), expected=expected, measured=f"{answer.value:g}", otherwise=OTHERWISE
-    )
+    wrong = replace(answer, indices=answer.wrong)  # of one run, most formulas give some plausible number
+    return TABLE.explain(answer, wrong, expected=expected, measured=f"{answer.value:g}", otherwise=OTHERWISE)
 
 
 def _run(workers_needed: Callable[..., Any], case: LogCase) -> Any:
     return workers_needed(case.log())
 
 
-OTHERWISE = "How long does one worker take for a batch? Say it for this run, from its step time and its workers."
+OTHERWISE = (
+    "Take the totals over all steps of this run. Does it wait for more than 5 % of the time? If so, how long does one "
+    "worker take for a batch, and how many of them finish one in each busy time?"
+)
+WAIT = "wait = sum(log.wait_seconds)"
+MEDIAN = "sorted(log.{0})[len(log.{0}) // 2]"
+BUSY = "busy = sum(log.busy_seconds)"
+WITHOUT = "preparing = wait"
 PREPARING = "log.workers * (wait + busy)"
 ENOUGH = "if wait < 0.05 * (wait + busy):\n        return log.workers"
 RESULT = "min(log.cores, math.ceil(preparing / busy))"
@@ -52,15 +59,27 @@ TABLE = ReferenceTable(
     workers_needed,
     Misconception(
         "one_more_worker",
-        "You add one worker. The log says how many are missing: compute how long one takes for a batch.",
+        "You add one worker, or double their number. The log says how many are missing: compute how long one takes for "
+        "a batch.",
         {RESULT: "min(log.cores, log.workers + 1)"},
-        variants=[{RESULT: "min(log.cores, 2 * log.workers)"}],
+        variants=[{RESULT: "min(log.cores, 2 * log.workers)"}, {RESULT: "min(log.cores, 2 * log.workers or 1)"}],
     ),
     Misconception(
         "as_many_as_cores",
         "You take one worker for each core. More workers than the device can use cost memory and give nothing.",
         {RESULT: "log.cores"},
         variants=[{RESULT: "log.cores", ENOUGH: "pass"}],
+    ),
+    Misconception(
+        "one_core_left_free",
+        "You leave a core free. `cores` are those that the workers may use: all of them.",
+        {RESULT: "min(log.cores - 1, math.ceil(preparing / busy))"},
+    ),
+    Misconception(
+        "prefetched_batches_counted",
+        "You divide by `prefetch_factor`. Prefetching keeps finished batches, but a worker prepares them one after the "
+        "other.",
+        {RESULT: "min(log.cores, math.ceil(preparing / busy / 2))"},
     ),
     Misconception(
         "waiting_alone_taken_for_preparing",
@@ -73,29 +92,39 @@ TABLE = ReferenceTable(
         "present_workers_forgotten",
         "You take the step time for the time that a worker needs. W of them prepare W batches in that time.",
         {PREPARING: "wait + busy"},
+        variants=[{PREPARING: "wait + busy", WITHOUT: "pass"}],
     ),
     Misconception(
         "median_of_the_waits",
         "You take the median wait. Batches come in bursts: most steps do not wait at all, and then one waits long. "
-        "Take the mean.",
-        {"wait = sum(log.wait_seconds)": "wait = sorted(log.wait_seconds)[len(log.wait_seconds) // 2] * 240"},
+        "Take the totals.",
+        {WAIT: f"wait = {MEDIAN.format('wait_seconds')} * 240"},
+        variants=[{WAIT: f"wait = {MEDIAN.format('wait_seconds')}", BUSY: f"busy = {MEDIAN.format('busy_seconds')}"}],
     ),
     Misconception(
         "no_worker_counted_as_one",
         "You take a run without workers for one with a worker. There the training process prepares a batch, and only "
         "then computes: the wait is the whole time of preparing.",
-        {"preparing = wait": "preparing = wait + busy"},
+        {WITHOUT: "preparing = wait + busy"},
     ),
     Misconception(
         "no_workers_give_none",
         "You multiply by 0 workers. Without workers the wait is the whole time of preparing.",
         {"if log.workers == 0:": "if log.workers < 0:"},
-        variants=[{"preparing = wait": "preparing = busy"}],
+        variants=[{WITHOUT: "preparing = busy"}],
     ),
     Misconception(
         "healthy_run_changed",
         "You change a run whose device hardly waits. Its log cannot show how fast the workers could be: leave it.",
         {ENOUGH: "pass"},
+        variants=[{ENOUGH: "if wait < 0.05 * (wait + busy):\n        return 1"}],
+    ),
+    Misconception(
+        "waiting_run_left_alone",
+        "You return `log.workers` for a run whose device waits for more than 5 % of the time. Compare the total wait "
+        "with the whole time.",
+        {ENOUGH: ENOUGH.replace("0.05", "0.1")},
+        variants=[{ENOUGH: ENOUGH.replace("0.05", "0.95")}],
     ),
     Misconception(
         "more_than_the_cores",
@@ -104,9 +133,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "rounded_down",
-        "You round down or to the nearest. With a part of a worker too few the device still waits: round up.",
+        "You round down, to the nearest, or up after an allowance. With a part of a worker too few the device still "
+        "waits: round up.",
         {RESULT: "min(log.cores, int(preparing / busy))"},
-        variants=[{RESULT: "min(log.cores, round(preparing / busy))"}, {RESULT: "min(log.cores, preparing / busy)"}],
+        variants=[
+            {RESULT: "min(log.cores, round(preparing / busy))"},
+            {RESULT: "min(log.cores, max(1, round(preparing / busy)))"},
+            {RESULT: "min(log.cores, math.ceil(0.95 * preparing / busy))"},
+        ],
     ),
     hard_coded(log_cases),
     run=_run,
