@@ -77,7 +77,7 @@ print(f"rank 0 put in (name, bytes): {[(name, size) for name, _, size in run.tra
 # |---|---|---|
 # | 0 | nothing | data parallel, DDP |
 # | 1 | optimizer states, with the float32 weights | ZeRO-1 |
-# | 2 | gradients too | ZeRO-2, FSDP without resharding |
+# | 2 | gradients too | ZeRO-2 |
 # | 3 | 16-bit weights too | ZeRO-3, FSDP |
 
 # %% [markdown]
@@ -87,16 +87,17 @@ print(f"rank 0 put in (name, bytes): {[(name, size) for name, _, size in run.tra
 # Before the forward pass of a layer, and again before its backward pass, a rank needs that layer's whole weights; at
 # stage 3 they are freed after each of the two.
 #
-# An update has `k` micro-batches. A rank that keeps whole gradients accumulates them locally. A rank that keeps only
-# its share of them has no place to do so.
+# An update consists of `k` micro-batches. A rank that keeps whole gradients accumulates them locally. A rank that keeps
+# only its share of them has no place to do so. (FSDP can postpone its reduce-scatter with
+# `set_requires_gradient_sync(False)`, but then a rank holds whole gradients again.)
 
 # %% [markdown]
 # **Exercise.** Predict the bytes of one rank.
 #
 # *Contract.*
 # - `stage` is 0 to 3. `state_bytes` are the bytes of optimizer state per parameter, float32 weights included.
-# - Return two numbers: the bytes of weights, gradients and states that a rank holds between two layers in the backward
-#   pass, and the bytes that it sends for one update of `k` micro-batches, in passes of a ring.
+# - Return two numbers: the bytes of weights, gradients and states that a rank holds at the end of the backward pass,
+#   when no layer is gathered, and the bytes that it sends for one update of `k` micro-batches, in passes of a ring.
 # - Shares are exact: do not round. Weights are sent no more often than the stage needs.
 #
 # The check asks about other jobs at each stage, with other optimizers and with accumulation.
@@ -168,13 +169,13 @@ if table:
 # 3, half as much again. The paper says 2, 2 and 3 times the parameters, because it leaves out the factor
 # `(N - 1) / N`.
 #
-# In words: *sharding states is free; sharding gradients costs passes if you accumulate; sharding weights costs a pass
-# in any case.*
+# In words: *sharding states is free; sharding gradients costs `k - 1` passes more; sharding weights as well costs
+# `3 k - 2` more, at least one.*
 
 # %% [markdown]
 # **Modify.** A library's estimate may differ from the paper's. DeepSpeed's documentation gives its own formulas for a
 # GPU: `4 P + 16 P / N` for stage 2, and `4 L + 18 P / N` for stage 3, where `L` is the number of parameters of the
-# largest layer. Before you run the cell: which of the two is larger than your prediction, and by how much?
+# largest layer. Before you run the cell: is each of the two larger or smaller than your prediction, and by which terms?
 
 
 # %%
@@ -231,10 +232,12 @@ def write_back(flat, parameters):
 #   rows.
 # - `step` averages the gradients over the ranks, updates this rank's share with `torch.optim.AdamW` (`learning_rate`,
 #   `eps=epsilon`), and leaves the new weights in `model` on every rank.
-# - A rank's AdamW holds the state of one share: two numbers per weight, rounded up by at most one weight per tensor.
-# - Use one reduce-scatter and one all-gather per update.
+# - A rank's AdamW holds two numbers for each weight of its share: `ceil(total / N)` weights, or `ceil(size / N)` of
+#   each tensor.
+# - Use one reduce-scatter and one all-gather per update, not per tensor.
 #
-# The check runs on 2, 3 and 4 ranks. No size is divisible; some parameters are frozen.
+# The check runs on 2, 3 and 4 ranks, none of which divides the number of trained weights. One model has a frozen
+# parameter.
 
 # %% tags=["given"]
 from grader import check_sharded_state, check_sharded_weights
@@ -362,11 +365,11 @@ def run_gathered(run, shard, total, inputs):
 # *Contract.*
 # - `run(flat, inputs)` returns the unit's outputs; `flat` has exactly `total` weights. `shard` is this rank's share: a
 #   leaf of one length on all ranks, zero-padded on the last ones.
-# - Return the outputs. After a backward pass, `shard.grad` is the mean over the ranks, padding included; `inputs` has
-#   its own gradient, not averaged.
-# - Per unit: one all-gather in forward, one more and a reduce-scatter in backward. You may run forward twice.
+# - Return the outputs. After a backward pass, `shard.grad` is the mean over the ranks, zero in the padding; `inputs`
+#   has its own gradient, not averaged.
+# - Per unit: one all-gather in forward, one more and a reduce-scatter in backward, where you may call `run` again.
 #
-# With many units in a row, the peak may hold five whole units in addition to shares and activations.
+# The peak may hold five whole units in addition to shares, their gradients, and the inputs of each unit.
 
 # %% tags=["given"]
 from grader import check_sharded_gradients, check_sharded_peak
@@ -417,7 +420,7 @@ def peak_of_units(rank, world_size, run_unit, units):
         return inputs + torch.tanh(inputs @ first.view(64, 128)) @ second.view(128, 64)
 
     total = 2 * 64 * 128
-    shards = [torch.full((total // world_size,), 0.01, requires_grad=True) for _ in range(units)]
+    shards = [torch.full((-(-total // world_size),), 0.01, requires_grad=True) for _ in range(units)]
 
     def step():
         hidden = torch.ones(4, 64)
@@ -470,9 +473,10 @@ check_sharded_peak(run_sharded)
 # which takes the remaining parameters. Create the optimizer afterwards. If you call it on the model alone, all weights
 # are one unit.
 #
-# `reshard_after_forward=False` keeps gathered weights until the backward pass: the peak is that of stage 2, with one
-# pass less. A mixed-precision policy sets the formats in which weights are gathered and gradients are reduced; the
-# shares stay float32.
+# `reshard_after_forward=False` keeps gathered weights until the backward pass: one pass less than stage 3 in each
+# micro-batch, and at the peak all weights are whole, as at stage 2. It frees them after backward, so `k` micro-batches
+# send `2 k` passes and not `k + 1`. A mixed-precision policy sets the formats in which weights are gathered and
+# gradients are reduced; the shares stay float32.
 
 
 # %%
@@ -500,11 +504,12 @@ for how in ("each layer, freed", "kept after forward", "bf16 gathered", "HSDP, 2
     print(f"{how:<19} holds {run.returned[0]:6.1f} KiB, put in: { ({name: round(one) for name, one in kib.items()}) }")
 
 # %% [markdown]
-# Weights that are freed are gathered twice, and weights that are kept only once. A bf16 policy halves the bytes of the
-# all-gathers. **HSDP** (*hybrid sharded data parallel*) shards within a group, here of 2, and all-reduces the shares
-# between groups. A rank then holds twice as much, but only shares cross the slow link between machines. ZeRO++ (2023)
-# has the same aim: it keeps a second shard of the weights within each machine, and quantizes what is gathered to 8
-# bits and what is reduced to 4.
+# Weights that are freed are gathered twice, and weights that are kept only once. In the last row the model is the
+# outermost unit, which is kept after forward by default. A bf16 policy halves the bytes of the all-gathers. **HSDP**
+# (*hybrid sharded data parallel*) shards within a group, here of 2, and all-reduces the shares between groups. A rank
+# then holds twice as much, but only shares cross the slow link between machines. ZeRO++ (2023) has the same aim: it
+# keeps a second shard of the weights within each machine, and quantizes what is gathered to 8 bits and what is reduced
+# to 4.
 
 # %% [markdown]
 # ## The same run in three forms
@@ -517,8 +522,8 @@ for how in ("each layer, freed", "kept after forward", "bf16 gathered", "HSDP, 2
 # | prepare | optimizer after sharding | model and optimizer in **one** `prepare` | done for you |
 #
 # The plugin is `FullyShardedDataParallelPlugin(fsdp_version=2, ...)` with `auto_wrap_policy="transformer_based_wrap"`.
-# The Trainer takes its settings as the dictionary `fsdp_config`; FSDP2 is its default. Name the classes in a list,
-# here `["BertLayer"]`.
+# The Trainer takes its settings as the dictionary `fsdp_config`. Its defaults are FSDP2 and that policy, whose name it
+# wants in upper case: `"TRANSFORMER_BASED_WRAP"`. Name the classes in a list, here `["BertLayer"]`.
 
 # %% [markdown]
 # **A trap.** On CPU ranks, Accelerate 1.15 **silently drops the plugin** and wraps the model in DDP, and so does the
@@ -555,15 +560,16 @@ def train_raw(model, dataset, batch, reshard, learning_rate):
 # **Exercise.** Write both forms.
 #
 # *Contract (both).*
-# - Train one epoch with PyTorch's AdamW at `learning_rate`. `batch` counts the rows of one update on **all** ranks, in
-#   the order of `dataset`. Return nothing.
+# - Train one epoch in float32 with PyTorch's AdamW at `learning_rate`. `batch` counts the rows of one update on **all**
+#   ranks, in the order of `dataset`. Do not accumulate.
 # - Each `BertLayer` is a unit, and so is the rest of the model. `reshard` says whether blocks are freed after the
 #   forward pass.
-# - Accelerate: use `Accelerator(cpu=True, ...)`.
+# - Accelerate: use `Accelerator(cpu=True, ...)` and its `backward`.
 # - Trainer: use `TrainingArguments(**same_run, ...)`, and first set the model's `accepts_loss_kwargs` to `False`, as
 #   in lesson 15.
 #
-# The check runs on 2 and 3 ranks. It compares gradients, the bytes of each rank, and how often blocks are gathered.
+# The check runs on 2 and 3 ranks. It compares the first and the last gradient, the bytes of each rank, and how often
+# blocks are gathered.
 
 # %% tags=["given"]
 from grader import check_sharded_accelerate, check_sharded_trainer
@@ -693,8 +699,8 @@ for stage, config in stages.items():
     print(f"stage {stage}: {json.dumps(config['zero_optimization'])}")
 
 # %% [markdown]
-# Published advice says: if the model and a small batch fit on one GPU, DeepSpeed only slows you down. If not, use ZeRO
-# with offload. Between these two cases there is a question: **what** does not fit?
+# Advice published in 2023 says: if the model and a small batch fit on one GPU, DeepSpeed only slows you down. If not,
+# use ZeRO with offload. Between these two cases there is a question: **what** does not fit?
 #
 # | on one device | do |
 # |---|---|

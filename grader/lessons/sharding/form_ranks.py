@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator, FullyShardedDataParallelPlugin
+from accelerate.state import AcceleratorState
 from datasets import Dataset
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
@@ -53,6 +54,7 @@ def observe_form(answer: Callable[..., Any], seed: int, number: int) -> dict[str
     facts = {
         "calls": [plain(log.events[first:end]) for first, end in zip([0, *steps.ends], steps.ends, strict=False)],
         "library": called,
+        "precision": AcceleratorState._shared_state.get("_mixed_precision", "no"),
         "rows": rows,
         "is_root_sharded": isinstance(model, FSDPModule),
         "sharded_blocks": sum(isinstance(one, FSDPModule) for one in blocks),
@@ -61,16 +63,16 @@ def observe_form(answer: Callable[..., Any], seed: int, number: int) -> dict[str
         "optimizers": sorted({type(one).__name__ for one in steps.optimizers.values()}),
         "rates": sorted({float(group["lr"]) for one in steps.optimizers.values() for group in one.param_groups}),
     }
-    return {"facts": facts, "tensors": {"gradient": steps.gradient}}
+    return {"facts": facts, "tensors": {"first": steps.first, "last": steps.last}}
 
 
 class _Steps:
-    """The optimizers that stepped, where their steps are in the log, and this rank's gradient at the first."""
+    """The optimizers that stepped, where their steps are in the log, and this rank's first and last gradient."""
 
     def __init__(self) -> None:
         self.ends: list[int] = []
         self.optimizers: dict[int, torch.optim.Optimizer] = {}
-        self.gradient = torch.zeros(0)
+        self.first = self.last = torch.zeros(0)
 
 
 @contextlib.contextmanager
@@ -78,9 +80,10 @@ def _watch_steps(model: nn.Module, log: CollectiveLog) -> Iterator[_Steps]:
     steps = _Steps()
 
     def before_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        grads: list[Tensor | None] = [parameter.grad for parameter in model.parameters()]
+        steps.last = torch.cat([torch.zeros(0), *(local(one).flatten() for one in grads if one is not None)])
         if not steps.ends:
-            grads: list[Tensor | None] = [parameter.grad for parameter in model.parameters()]
-            steps.gradient = torch.cat([torch.zeros(0), *(local(one).flatten() for one in grads if one is not None)])
+            steps.first = steps.last
         steps.optimizers[id(optimizer)] = optimizer
         steps.ends.append(len(log.events))
 

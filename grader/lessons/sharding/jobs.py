@@ -28,7 +28,7 @@ class ShardingJob:
 def sharding_jobs(seed: int) -> tuple[ShardingJob, ...]:
     """Return eleven jobs: each stage without and with accumulation, and other optimizers on few ranks."""
     draw = random.Random(seed)
-    millions = draw.randrange(10, 75) * 144  # so that every share is a whole number
+    millions = draw.randrange(10, 75) * 144  # so that every share but the last job's is a whole number
     parameters, k = millions * 1_000_000, draw.choice((3, 5, 6))
     few, many = draw.choice((2, 3)), draw.choice((8, 16, 32))
     return (
@@ -36,5 +36,5 @@ def sharding_jobs(seed: int) -> tuple[ShardingJob, ...]:
         *(ShardingJob(parameters, few, stage, 8, k) for stage in range(4)),
         ShardingJob(parameters // 12, 4, 1, 6, 1),
         ShardingJob(parameters // 12, 6, 2, 4, k - 1),
-        ShardingJob(parameters // 12, 12, 3, 6, k + 1),
+        ShardingJob(12 * draw.randrange(80, 100) + 5, 12, 3, 6, k + 1),  # shares that are no whole numbers
     )

@@ -84,12 +84,12 @@ def make_sharded_step(model, learning_rate: float, epsilon: float):
 #           dist.all_gather_into_tensor(gathered, own)
 # -         write_back(gathered, parameters)
 
-# %% edit="default_epsilon" code="epsilon_left_out"
+# %% edit="default_epsilon" code="setting_left_out"
 # Source: AdamW with a learning rate only
 # -     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon)
 # +     optimizer = torch.optim.AdamW([own], lr=learning_rate)
 
-# %% edit="adam" code="no_weight_decay"
+# %% edit="adam" code="another_weight_decay"
 # Source: Adam in place of AdamW
 # -     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon)
 # +     optimizer = torch.optim.Adam([own], lr=learning_rate, eps=epsilon)
@@ -108,3 +108,86 @@ def make_sharded_step(model, learning_rate: float, epsilon: float):
 # Source: linear scaling with the number of ranks
 # -     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon)
 # +     optimizer = torch.optim.AdamW([own], lr=learning_rate * world_size, eps=epsilon)
+
+# %% edit="default_rate" code="setting_left_out"
+# Source: AdamW without a learning rate
+# -     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon)
+# +     optimizer = torch.optim.AdamW([own], eps=epsilon)
+
+# %% edit="not_padded" code="vector_not_padded"
+# Source: // without rounding up
+# -     share = -(-total // world_size)
+# -     padding = share * world_size - total
+# -     own = F.pad(flatten(parameters), (0, padding)).chunk(world_size)[rank].clone()
+# +     share, padding = total // world_size, 0
+# +     own = flatten(parameters)[share * rank : share * (rank + 1)].clone()
+
+# %% edit="gathered_before" code="gathered_before_the_step"
+# Source: the all-reduce of lesson 15, whose second half comes before the step
+# -         optimizer.step()
+# -         gathered = torch.empty(share * world_size)
+# -         dist.all_gather_into_tensor(gathered, own)
+# -         write_back(gathered, parameters)
+# +         gathered = torch.empty(share * world_size)
+# +         dist.all_gather_into_tensor(gathered, own)
+# +         write_back(gathered, parameters)
+# +         optimizer.step()
+
+# %% edit="accumulated" code="gradients_never_cleared"
+# Source: gradients accumulated as backward does
+# -         own.grad = torch.empty_like(own)
+# -         dist.reduce_scatter_tensor(own.grad, F.pad(gradients, (0, padding)))
+# -         own.grad /= world_size
+# +         mine = torch.empty_like(own)
+# +         dist.reduce_scatter_tensor(mine, F.pad(gradients, (0, padding)))
+# +         own.grad = mine / world_size + (0 if own.grad is None else own.grad)
+
+# %% edit="amsgrad" code="state_above_share"
+# Source: a third number for each weight
+# -     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon)
+# +     optimizer = torch.optim.AdamW([own], lr=learning_rate, eps=epsilon, amsgrad=True)
+
+
+# %% answer="tensor_by_tensor" code="collectives_for_each_tensor"
+# Source: two collectives for each tensor
+def make_sharded_step(model, learning_rate: float, epsilon: float):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+
+    def padded(tensor):
+        return F.pad(tensor.detach().flatten(), (0, -tensor.numel() % world_size))
+
+    own = [padded(parameter).chunk(world_size)[rank].clone() for parameter in parameters]
+    optimizer = torch.optim.AdamW(own, lr=learning_rate, eps=epsilon)
+
+    def step():
+        for parameter, part in zip(parameters, own, strict=True):
+            part.grad = torch.empty_like(part)
+            dist.reduce_scatter_tensor(part.grad, padded(parameter.grad) / world_size)
+        optimizer.step()
+        for parameter, part in zip(parameters, own, strict=True):
+            whole = torch.empty(len(part) * world_size)
+            dist.all_gather_into_tensor(whole, part)
+            write_back(whole, [parameter])
+
+    return step
+
+
+# %% answer="whole_tensors" code="whole_tensors_dealt"
+# Source: ZeRO-1 by tensors, as torch's ZeroRedundancyOptimizer deals them
+def make_sharded_step(model, learning_rate: float, epsilon: float):
+    rank, world_size = dist.get_rank(), dist.get_world_size()
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    mine = parameters[rank::world_size]
+    optimizer = torch.optim.AdamW(mine, lr=learning_rate, eps=epsilon) if mine else None
+
+    def step():
+        for number, parameter in enumerate(parameters):
+            dist.reduce(parameter.grad, number % world_size)
+            parameter.grad /= world_size
+        if optimizer:
+            optimizer.step()
+        for number, parameter in enumerate(parameters):
+            dist.broadcast(parameter.detach(), number % world_size)
+
+    return step

@@ -14,10 +14,10 @@ def predict_sharding(parameters: int, ranks: int, stage: int, state_bytes: int, 
     return held, (reduced + gathered) * 2 * (parameters - parameters / ranks)
 
 
-# %% answer="whole_numbers"
-def predict_sharding(parameters: int, ranks: int, stage: int, state_bytes: int, k: int) -> list[int]:
-    share = parameters // ranks
-    states = state_bytes * (share if stage else parameters)
-    held = states + 2 * (share if stage > 1 else parameters) + 2 * (share if stage > 2 else parameters)
-    passes = 2 if stage < 2 else k + 1 if stage == 2 else 3 * k
-    return [held, passes * 2 * share * (ranks - 1)]
+# %% answer="counted_in_a_loop"
+def predict_sharding(parameters: int, ranks: int, stage: int, state_bytes: int, k: int) -> list[float]:
+    sent, one_pass = 0.0 if stage == 3 else 1.0, 2 * parameters * (1 - 1 / ranks)
+    for micro_batch in range(k):
+        sent += 3 if stage == 3 else 1 if stage == 2 or micro_batch == 0 else 0
+    held = sum(size / ranks if stage >= first else size for first, size in ((1, state_bytes), (2, 2), (3, 2)))
+    return [held * parameters, sent * one_pass]

@@ -103,3 +103,41 @@ def predict_sharding(parameters, ranks, stage, state_bytes, k):
     held += state_bytes * parameters / (ranks if stage else 1)
     passes = [2, 2, k + 1, k + 2][stage]
     return held, passes * 2 * parameters * (ranks - 1) / ranks
+
+
+# %% answer="whole_numbers" code="shares_rounded"
+# Source: // in place of /
+def predict_sharding(parameters: int, ranks: int, stage: int, state_bytes: int, k: int) -> list[int]:
+    share = parameters // ranks
+    states = state_bytes * (share if stage else parameters)
+    held = states + 2 * (share if stage > 1 else parameters) + 2 * (share if stage > 2 else parameters)
+    passes = 2 if stage < 2 else k + 1 if stage == 2 else 3 * k
+    return [held, passes * 2 * share * (ranks - 1)]
+
+
+# %% edit="put_in" code="put_in_counted"
+# Source: the last line that the notebook prints above
+# -     passes = (2, 2, k + 1, 3 * k)[stage]
+# -     return weights + gradients + states, passes * one_pass
+# +     reduces, gathers = k if stage >= 2 else 1, 2 * k if stage == 3 else 1
+# +     return weights + gradients + states, 2 * parameters * (reduces + gathers / ranks)
+
+# %% edit="gathered_after" code="gathered_after_the_step"
+# Source: the all-gather of stages 1 and 2 kept at stage 3
+# -     passes = (2, 2, k + 1, 3 * k)[stage]
+# +     passes = (2, 2, k + 1, 3 * k + 1)[stage]
+
+# %% edit="master_whole" code="master_weights_whole"
+# Source: moments taken for all of the state
+# -     states = state_bytes * parameters / (ranks if stage >= 1 else 1)
+# +     states = 4 * parameters + (state_bytes - 4) * parameters / (ranks if stage >= 1 else 1)
+
+# %% edit="gigabytes" code="not_in_bytes"
+# Source: the paper's figures in GB
+# -     return weights + gradients + states, passes * one_pass
+# +     return (weights + gradients + states) / 1e9, passes * one_pass / 1e9
+
+# %% edit="all_reduce_at_one" code="all_gather_added_to_all_reduce"
+# Source: an all-reduce and an all-gather at stage 1 alone
+# -     passes = (2, 2, k + 1, 3 * k)[stage]
+# +     passes = (2, 3, k + 1, 3 * k)[stage]

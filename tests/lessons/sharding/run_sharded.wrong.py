@@ -52,7 +52,7 @@ def run_sharded(run, shard, total: int, inputs):
 # -             leaf, flat = ctx.saved_tensors[0].detach().requires_grad_(), gather(shard, total).requires_grad_()
 # +             leaf, flat = (tensor.detach().requires_grad_() for tensor in ctx.saved_tensors)
 
-# %% edit="kept_for_later" code="kept_and_gathered_again"
+# %% edit="kept_for_later" code="more_units_held"
 # Source: an attribute for a look at the weights
 # -             return run(gather(shard, total), inputs)
 # +             ctx.flat = gather(shard, total)
@@ -76,7 +76,7 @@ def run_sharded(run, shard, total: int, inputs):
 # +             own = F.pad(of_flat, (0, len(shard) * world_size - total)).chunk(world_size)[dist.get_rank()]
 # +             return own, of_inputs
 
-# %% edit="inputs_averaged" code="inputs_averaged"
+# %% edit="inputs_divided" code="inputs_divided"
 # Source: every gradient divided alike
 # -             return own / world_size, of_inputs
 # +             return own / world_size, of_inputs / world_size
@@ -91,3 +91,56 @@ def run_sharded(run, shard, total: int, inputs):
 # Source: a gradient for the weights only
 # -             return own / world_size, of_inputs
 # +             return own / world_size, None
+
+# %% edit="inputs_averaged" code="inputs_averaged"
+# Source: every gradient averaged over the ranks
+# -             return own / world_size, of_inputs
+# +             dist.all_reduce(of_inputs)
+# +             return own / world_size, of_inputs / world_size
+
+# %% edit="not_padded" code="vector_not_padded"
+# Source: the gradient as autograd gives it
+# -             dist.reduce_scatter_tensor(own, F.pad(of_flat, (0, len(own) * world_size - total)))
+# +             dist.reduce_scatter_tensor(own, of_flat)
+
+# %% edit="no_graph" code="backward_without_graph"
+# Source: backward taken for ordinary code
+# -             with torch.enable_grad():
+# -                 outputs = run(flat, leaf)
+# +             outputs = run(flat, leaf)
+
+# %% edit="whole_gradient_kept" code="more_units_held"
+# Source: an attribute for a look at the gradient
+# -             own = torch.empty_like(shard)
+# +             own, shard.whole_gradient = torch.empty_like(shard), of_flat
+
+
+# %% answer="gathered_for_each_saved_tensor" code="gathered_too_often"
+# Source: saved-tensor hooks
+def run_sharded(run, shard, total: int, inputs):
+    world_size = dist.get_world_size()
+
+    class Gathered(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, shard):
+            return gather(shard, total)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            own = torch.empty_like(shard)
+            dist.reduce_scatter_tensor(own, F.pad(gradient, (0, len(own) * world_size - total)))
+            return own / world_size
+
+    flat = Gathered.apply(shard)
+    place = flat.untyped_storage().data_ptr()
+
+    def pack(tensor):
+        if tensor.untyped_storage().data_ptr() == place:
+            return tensor.size(), tensor.stride(), tensor.storage_offset()
+        return tensor
+
+    def unpack(packed):
+        return gather(shard, total).as_strided(*packed) if isinstance(packed, tuple) else packed
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        return run(flat, inputs)

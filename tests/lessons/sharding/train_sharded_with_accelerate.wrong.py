@@ -64,3 +64,34 @@ def train_sharded_with_accelerate(model, dataset, batch: int, reshard: bool, lea
 # Source: a rate of one's own
 # -     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5)
+
+# %% edit="no_rate" code="accelerate_another_learning_rate"
+# Source: AdamW without a learning rate
+# -     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.AdamW(model.parameters())
+
+# %% edit="never_cleared" code="accelerate_gradients_kept"
+# Source: zero_grad forgotten
+# -         optimizer.step()
+# -         optimizer.zero_grad()
+# +         optimizer.step()
+
+# %% edit="loader_not_prepared" code="accelerate_other_updates"
+# Source: every rank trains on all batches
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+# +     model, optimizer = accelerator.prepare(model, optimizer)
+
+# %% edit="attention" code="accelerate_blocks_not_wrapped"
+# Source: units smaller than a block
+# -         transformer_cls_names_to_wrap=["BertLayer"],
+# +         transformer_cls_names_to_wrap=["BertAttention"],
+
+# %% edit="first_version" code="fsdp_version_1"
+# Source: FSDP1
+# -         fsdp_version=2,
+# +         fsdp_version=1,
+
+# %% edit="bf16" code="accelerate_mixed_precision"
+# Source: a habit from GPUs
+# -     accelerator = Accelerator(cpu=True, fsdp_plugin=plugin)
+# +     accelerator = Accelerator(cpu=True, mixed_precision="bf16", fsdp_plugin=plugin)

@@ -59,3 +59,29 @@ def train_sharded_with_trainer(model, dataset, batch: int, reshard: bool, learni
 # %% edit="takes_kwargs" code="trainer_gradient_summed"
 # Source: the Trainer as its guide writes it
 # -     model.accepts_loss_kwargs = False
+
+# %% edit="no_class" code="other_classes_wrapped"
+# Source: fsdp=True taken for enough
+# -     units = {"transformer_layer_cls_to_wrap": ["BertLayer"], "reshard_after_forward": reshard}
+# +     units = {"reshard_after_forward": reshard}
+
+# %% edit="key_of_accelerate" code="other_classes_wrapped"
+# Source: Accelerate's key
+# -     units = {"transformer_layer_cls_to_wrap": ["BertLayer"], "reshard_after_forward": reshard}
+# +     units = {"transformer_cls_names_to_wrap": ["BertLayer"], "reshard_after_forward": reshard}
+
+# %% edit="first_version" code="fsdp_version_1"
+# Source: FSDP1
+# -     units = {"transformer_layer_cls_to_wrap": ["BertLayer"], "reshard_after_forward": reshard}
+# +     units = {"transformer_layer_cls_to_wrap": ["BertLayer"], "reshard_after_forward": reshard, "fsdp_version": 1}
+
+# %% edit="accumulation" code="trainer_other_updates"
+# Source: an update of all ranks taken for accumulation
+# -     own = {"per_device_train_batch_size": batch // dist.get_world_size(), "learning_rate": learning_rate}
+# +     own = {"per_device_train_batch_size": batch // dist.get_world_size(), "learning_rate": learning_rate}
+# +     own["gradient_accumulation_steps"] = dist.get_world_size()
+
+# %% edit="bf16" code="trainer_mixed_precision"
+# Source: a habit from GPUs
+# -     arguments = TrainingArguments(**same_run, **own, fsdp=True, fsdp_config=units)
+# +     arguments = TrainingArguments(**same_run, **own, bf16=True, fsdp=True, fsdp_config=units)

@@ -28,14 +28,16 @@ class FormRun:
         case: The setting.
         rank: Number of the rank.
         facts: What it reported.
-        gradient: What this rank held of the gradient at the first step.
+        first: What this rank held of the gradient at the first step.
+        last: The same at the last step.
     """
 
     form: str
     case: ShardedFormsCase
     rank: int
     facts: Facts
-    gradient: Tensor
+    first: Tensor
+    last: Tensor
 
     @property
     def calls(self) -> Facts:
@@ -47,6 +49,11 @@ class FormRun:
     def forwards(self) -> int:
         """How many forwards the rank ran."""
         return len(self.facts["rows"])
+
+    @property
+    def updates(self) -> int:
+        """How many steps the rank made."""
+        return len(self.facts["calls"])
 
     @property
     def rows(self) -> int:
@@ -111,14 +118,20 @@ def _cut(tensor: Tensor, size: int) -> list[Tensor]:
 
 
 @keep_cases
-def _first_gradient(case: ShardedFormsCase) -> tuple[Tensor, ...]:
-    """Return the shares of the gradient of the first update, of each rank."""
+def _gradients(case: ShardedFormsCase) -> tuple[tuple[Tensor, ...], ...]:
+    """Return for each update the shares of its gradient, of each rank."""
     model, dataset = case.make_model(), case.make_dataset()
-    rows = {name: torch.as_tensor(values) for name, values in dataset[: case.batch].items()}
-    with torch.enable_grad():
-        gradients = torch.autograd.grad(model(**rows).loss, list(model.parameters()))
-    cuts = [_cut(gradient, case.world_size) for gradient in gradients]
-    return tuple(torch.cat([of_one[rank].flatten() for of_one in cuts]) for rank in range(case.world_size))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
+    updates = []
+    for start in range(0, len(dataset), case.batch):
+        rows = {name: torch.as_tensor(values) for name, values in dataset[start : start + case.batch].items()}
+        optimizer.zero_grad()
+        with torch.enable_grad():
+            model(**rows).loss.backward()
+        cuts = [_cut(parameter.grad.clone(), case.world_size) for parameter in model.parameters()]
+        updates.append(tuple(torch.cat([of_one[rank].flatten() for of_one in cuts]) for rank in range(case.world_size)))
+        optimizer.step()
+    return tuple(updates)
 
 
 def judge_sharded_accelerate(observation: Observation, seed: int) -> Verdict:
@@ -133,11 +146,13 @@ def judge_sharded_trainer(observation: Observation, seed: int) -> Verdict:
 
 def _judge(observation: Observation, seed: int, form: str) -> Verdict:
     runs = [
-        FormRun(form, case, rank, facts, observation.tensors[f"{number}.{rank}.gradient"])
+        FormRun(
+            form, case, rank, facts, *(observation.tensors[f"{number}.{rank}.{name}"] for name in ("first", "last"))
+        )
         for number, case in enumerate(sharded_forms_cases(seed))
         for rank, facts in enumerate(facts_of(observation, number, case.world_size))
     ]
-    for table in (USE[form], SHARDED[form], UPDATES[form]):
+    for table in (USE[form], SHARDED[form], UPDATES[form], RESHARD[form]):
         for run in runs:
             verdict = table.judge(run)
             if verdict:
@@ -169,8 +184,8 @@ USE = {
         ),
         Misconception(
             "accelerator_not_used",
-            "You do not train with Accelerate: no call of accelerator.backward. The plugin has to go to an Accelerator "
-            "whose backward you call.",
+            "You do not call accelerator.backward after each forward. The plugin has to go to an Accelerator whose "
+            "backward you call.",
             shown_by=lambda run: len(run.calls["backward"]) < run.forwards,
             expected=PREPARED,
             measured="{forwards} forwards, and fewer calls of accelerator.backward",
@@ -195,41 +210,37 @@ USE = {
 }
 
 
-def _named(form: str, own: str, text: str) -> str:
-    return f"{text} {own} (In the {form} form.)"
-
-
-def _sharded(form: str, plugin: str, wrap: str, free: str) -> Table[FormRun]:
-    """Return the misconceptions about what is sharded, with the words of a form for three settings."""
+def _sharded(form: str, plugin: str, wrap: str) -> Table[FormRun]:
+    """Return the misconceptions about what is sharded, with the words of a form for two settings."""
     return Table[FormRun](
         Misconception(
             f"{form}_not_sharded",
-            _named(form, plugin, "You train a whole copy of the model on each rank: plain data parallel."),
+            f"You train a whole copy of the model on each rank: plain data parallel. {plugin}",
             shown_by=lambda run: not run.facts["is_root_sharded"],
             expected="at most {share_bytes} bytes of parameters on rank {rank}",
             measured="{facts[own_bytes]} of {sizes.total} bytes, and {facts[state_bytes]} bytes of state",
         ),
         Misconception(
             f"{form}_blocks_not_wrapped",
-            _named(form, wrap, "You shard the model as one unit, so forward gathers all of it at once."),
+            f"You shard the model in other units than its blocks, or as one unit. {wrap}",
             shown_by=lambda run: run.facts["sharded_blocks"] < LAYERS,
             expected=f"{LAYERS} blocks that are units of their own",
             measured="{facts[sharded_blocks]}",
         ),
         Misconception(
             f"{form}_optimizer_holds_whole_parameters",
-            f"You step an optimizer that does not hold this rank's shares. (In the {form} form.) Make it of the "
-            "model's parameters, and let it be prepared with the model.",
+            "You step an optimizer that does not hold this rank's shares. Make it of the model's parameters, and let "
+            "it be prepared with the model.",
             shown_by=lambda run: run.facts["state_bytes"] > 2 * run.share_bytes + 4096,
             expected="two numbers of AdamW for each parameter of the share: {share_bytes} bytes twice",
             measured="{facts[state_bytes]} bytes of state",
         ),
         Misconception(
-            f"{form}_reshard_not_set",
-            _named(form, free, "You do not use `reshard`."),
-            shown_by=lambda run: run.gathers != run.right_gathers,
-            expected="{right_gathers} all-gathers of each block per update, with reshard = {case.reshard}",
-            measured="{gathers:g}",
+            f"{form}_mixed_precision",
+            "You train in mixed precision, where the contract asks for float32. Leave it out.",
+            shown_by=lambda run: run.facts["precision"] != "no",
+            expected="float32",
+            measured="{facts[precision]}",
         ),
     )
 
@@ -238,84 +249,116 @@ SHARDED = {
     ACCELERATE: _sharded(
         ACCELERATE,
         "Give the Accelerator an fsdp_plugin with fsdp_version=2.",
-        "Name the class of the blocks in transformer_cls_names_to_wrap, and the policy.",
-        "Pass it to the plugin as reshard_after_forward.",
+        "Name BertLayer in transformer_cls_names_to_wrap, and the policy.",
     ),
-    TRAINER: _sharded(
-        TRAINER,
-        "Set fsdp=True in TrainingArguments.",
-        "Name the class of the blocks in fsdp_config.",
-        "Set reshard_after_forward in fsdp_config.",
-    ),
+    TRAINER: _sharded(TRAINER, "Set fsdp=True in TrainingArguments.", "Name BertLayer in fsdp_config."),
+}
+
+
+def _reshard(form: str, free: str) -> Table[FormRun]:
+    return Table[FormRun](
+        Misconception(
+            f"{form}_reshard_not_set",
+            f"You do not use `reshard`. {free}",
+            shown_by=lambda run: run.gathers != run.right_gathers,
+            expected="{right_gathers} all-gathers of each block per update, with reshard = {case.reshard}",
+            measured="{gathers:g}",
+        )
+    )
+
+
+RESHARD = {
+    ACCELERATE: _reshard(ACCELERATE, "Pass it to the plugin as reshard_after_forward."),
+    TRAINER: _reshard(TRAINER, "Set reshard_after_forward in fsdp_config."),
 }
 
 
 def _is_gradient_times(run: FormRun, factor: float) -> bool:
-    return is_near(run.gradient, factor * _first_gradient(run.case)[run.rank])
+    return is_near(run.first, factor * _gradients(run.case)[0][run.rank])
 
 
-def _updates(form: str) -> Table[FormRun]:
+def _updates(form: str, scale: str) -> Table[FormRun]:
     """Return the misconceptions about rows, steps and gradients."""
     return Table[FormRun](
         Misconception(
             f"{form}_batch_not_divided",
-            f"You give each rank the rows of all ranks. Divide batch by their number. (In the {form} form.)",
+            "You give each rank the rows of all ranks. Divide batch by their number.",
             shown_by=lambda run: run.rows == run.case.batch,
             expected="{case.rows} rows in a forward: a batch of {case.batch} on {case.world_size} ranks",
             measured="{rows} rows",
         ),
         Misconception(
             f"{form}_other_rows",
-            f"You give a forward another number of rows. (In the {form} form.) batch counts the rows of all ranks.",
+            "You give a forward another number of rows. batch counts the rows of all ranks.",
             shown_by=lambda run: run.rows != run.case.rows,
             expected="{case.rows} rows in a forward: a batch of {case.batch} on {case.world_size} ranks",
             measured="{rows} rows",
         ),
         Misconception(
             f"{form}_other_updates",
-            f"You make more or fewer updates than the epoch has. (In the {form} form.) Each rank sees its share once.",
-            shown_by=lambda run: run.forwards != run.case.updates or len(run.facts["calls"]) != run.case.updates,
-            expected="{case.updates} forwards and updates",
-            measured="{forwards} forwards",
+            "You make more or fewer forwards or updates than the epoch has. Prepare the loader, so that each rank sees "
+            "its share once, and step after each forward.",
+            shown_by=lambda run: not run.forwards == run.updates == run.case.updates,
+            expected="forwards: {case.updates}, updates: {case.updates}",
+            measured="forwards: {forwards}, updates: {updates}",
         ),
         Misconception(
             f"{form}_gradient_summed",
-            f"You step with the sum of the ranks' gradients. (In the {form} form.) The Trainer expects a model that "
-            "accepts loss arguments to divide: set accepts_loss_kwargs = False on it.",
+            f"You step with the sum of the ranks' gradients. {scale}",
             shown_by=lambda run: _is_gradient_times(run, run.case.world_size),
             expected="the mean gradient of all rows",
             measured="{case.world_size} times as much",
         ),
         Misconception(
             f"{form}_gradient_divided",
-            f"You divide the loss by the number of ranks. (In the {form} form.) The reduce-scatter averages already.",
+            "You divide the loss by the number of ranks. The reduce-scatter averages already.",
             shown_by=lambda run: _is_gradient_times(run, 1 / run.case.world_size),
             expected="the mean gradient of all rows",
             measured="1/{case.world_size} of it",
         ),
         Misconception(
             f"{form}_other_gradient",
-            f"You step with another gradient than that of the first {{case.batch}} rows. (In the {form} form.) Look at "
-            "the order of the rows, and at the loader: is it prepared?",
+            "You step with another gradient than that of the first {case.batch} rows. Look at the order of the rows, "
+            "and at the loader: is it prepared?",
             shown_by=lambda run: not _is_gradient_times(run, 1),
             expected="the mean gradient of rows 0 to {case.batch}",
             measured="another gradient on rank {rank}",
         ),
         Misconception(
+            f"{form}_gradients_kept",
+            "You add an update's gradient to that of the update before. Clear the gradients after each step.",
+            shown_by=lambda run: is_near(run.last, sum(shares[run.rank] for shares in _gradients(run.case))),
+            expected="the mean gradient of the rows of each update",
+            measured="that of the last one with the first added",
+        ),
+        Misconception(
             f"{form}_another_optimizer",
-            f"You step with another optimizer than AdamW. (In the {form} form.) Look at where it is made or named.",
+            "You step with another optimizer than AdamW. Look at where it is made or named.",
             shown_by=lambda run: run.facts["optimizers"] != ["AdamW"],
             expected="AdamW",
             measured="{facts[optimizers]}",
         ),
         Misconception(
             f"{form}_another_learning_rate",
-            f"You step with another learning rate. (In the {form} form.) Pass learning_rate on.",
+            "You step with another learning rate. Pass learning_rate on.",
             shown_by=lambda run: [round(rate, 9) for rate in run.facts["rates"]] != [LEARNING_RATE],
             expected=f"{LEARNING_RATE}",
             measured="{facts[rates]}",
         ),
+        Misconception(
+            f"{form}_other_last_gradient",
+            "You begin right, and end with another gradient. Keep AdamW's other arguments, and train each row once.",
+            shown_by=lambda run: not is_near(run.last, _gradients(run.case)[-1][run.rank]),
+            expected="the mean gradient of the last {case.batch} rows",
+            measured="another gradient on rank {rank}",
+        ),
     )
 
 
-UPDATES = {ACCELERATE: _updates(ACCELERATE), TRAINER: _updates(TRAINER)}
+UPDATES = {
+    ACCELERATE: _updates(ACCELERATE, "The reduce-scatter averages: leave the loss as it is."),
+    TRAINER: _updates(
+        TRAINER,
+        "The Trainer expects a model that accepts loss arguments to divide: set accepts_loss_kwargs = False on it.",
+    ),
+}

@@ -53,10 +53,14 @@ def judge_sharding_bytes(observation: Observation, seed: int) -> Verdict:
             continue
         job = part.case
         about = f"{job.parameters:,} parameters, {job.ranks} ranks, stage {job.stage}, {job.state_bytes} bytes of state"
-        expected = f"{part.truth:,.0f} bytes {name} ({about}, k = {job.k})"
-        measured = f"{part.value:,.0f} bytes"
+        expected = f"{_say(part.truth)} bytes {name} ({about}, k = {job.k})"
+        measured = f"{_say(part.value)} bytes"
         return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[name])
     return Verdict(PASSED, "", f"{len(predicted)} jobs, each with its bytes held and sent")
+
+
+def _say(number: float) -> str:
+    return f"{number:,.3f}".rstrip("0").rstrip(".")
 
 
 def _run(bytes_by_stage: Callable[..., Bytes], job: ShardingJob) -> Bytes:
@@ -77,12 +81,18 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "estimate_of_the_library",
-        "You hold what DeepSpeed's estimators count, with float32 gradients. Use state_bytes, and the 16-bit gradients "
-        "of the contract.",
+        "You hold what DeepSpeed's estimators count: float32 gradients too, and whole 16-bit ones at stage 2. "
+        "Count what the contract names.",
         {
             RESULT: '"held": 4 * parameters + 16 * parameters / ranks if stage == 2 else 18 * parameters / ranks, '
             '"sent": passes * one_pass'
         },
+        variants=[
+            {
+                RESULT: '"held": 4 * parameters + (4 + state_bytes) * parameters / ranks if stage == 2 '
+                'else weights + gradients + states, "sent": passes * one_pass'
+            }
+        ],
     ),
     Misconception(
         "everything_divided",
@@ -105,8 +115,9 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "only_the_new_part_divided",
-        "You divide only what a stage adds. Each stage also shards what the stages below it do.",
+        "You leave whole what a lower stage shards already. Each stage includes the stages before it.",
         {WEIGHTS: "stage == 3", GRADIENTS: "stage == 2", STATES: "stage == 1"},
+        variants=[{STATES: "1 <= stage <= 2"}],
     ),
     Misconception(
         "gradients_divided_at_stage_1",
@@ -152,8 +163,14 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "master_weights_added",
-        "You add the float32 weights to the states. state_bytes holds them already.",
+        "You add bytes to the states. state_bytes is all of the state, float32 weights included.",
         {STATE: "states = (state_bytes + 4) * parameters"},
+        variants=[{STATE: "states = (state_bytes + 12) * parameters"}],
+    ),
+    Misconception(
+        "master_weights_whole",
+        "You leave the float32 weights whole. They are part of the states, which stage 1 shards.",
+        {STATE: "states = (4 * (ranks - 1 if stage else 0) + state_bytes) * parameters"},
     ),
     Misconception(
         "volume_of_the_paper",
@@ -170,9 +187,16 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "all_gather_added_to_all_reduce",
-        "You add the all-gather of stage 1 and 2 to a whole all-reduce. A reduce-scatter is half of one.",
+        "You count too many passes at stage 1 or 2. A reduce-scatter is half of an all-reduce, and the one all-gather "
+        "sends 16-bit weights.",
         {PASSES: "{0: 2, 1: 3, 2: 2 * k + 1, 3: 3 * k}"},
-        variants=[{PASSES: "{0: 2, 1: 3, 2: k + 2, 3: 3 * k}"}, {PASSES: "{0: 2, 1: 3, 2: 3, 3: 3}"}],
+        variants=[
+            {PASSES: "{0: 2, 1: 3, 2: k + 2, 3: 3 * k}"},
+            {PASSES: "{0: 2, 1: 3, 2: 3, 3: 3}"},
+            {PASSES: "{0: 2, 1: 3, 2: 3, 3: 3 * k}"},
+            {PASSES: "{0: 2, 1: 3, 2: k + 1, 3: 3 * k}"},
+            {PASSES: "{0: 2, 1: 2, 2: 2 * k + 1, 3: 3 * k}"},
+        ],
     ),
     Misconception(
         "gathered_once",
@@ -186,17 +210,22 @@ TABLE = ReferenceTable(
         "You leave k out. A rank that keeps only a share of the gradients cannot add up whole ones, so it sends in "
         "each backward.",
         {PASSES: "{0: 2, 1: 2, 2: 2, 3: 3}"},
-        variants=[{PASSES: "{0: 2, 1: 2, 2: 2, 3: 3 * k}"}, {PASSES: "{0: 2, 1: 2, 2: 2, 3: 2 * k + 1}"}],
+        variants=[
+            {PASSES: "{0: 2, 1: 2, 2: 2, 3: 3 * k}"},
+            {PASSES: "{0: 2, 1: 2, 2: 2, 3: 2 * k + 1}"},
+            {PASSES: "{0: 2, 1: 2, 2: k + 1, 3: 3}"},
+        ],
     ),
     Misconception(
         "sent_for_each_micro_batch",
-        "You multiply every stage by k. At stage 0 and 1 a rank holds the whole gradient, adds up k of them, and sends "
-        "once.",
+        "You send gradients in each micro-batch at stage 0 or 1. There a rank holds the whole gradient, adds up k of "
+        "them, and sends once.",
         {PASSES: "{0: 2 * k, 1: 2 * k, 2: 2 * k, 3: 3 * k}"},
         variants=[
             {PASSES: "{0: 2 * k, 1: k + 1, 2: k + 1, 3: 3 * k}"},
             {PASSES: "{0: k + 1, 1: k + 1, 2: k + 1, 3: 3 * k}"},
             {PASSES: "{0: 2, 1: k + 1, 2: k + 1, 3: 3 * k}"},
+            {PASSES: "{0: 2 * k, 1: 2, 2: k + 1, 3: 3 * k}"},
         ],
     ),
     Misconception(
@@ -218,14 +247,34 @@ TABLE = ReferenceTable(
         {PASSES: "{0: 2, 1: 2, 2: k + 1, 3: k + 2}"},
     ),
     Misconception(
-        "gradients_left_out",
-        "You leave the gradients out of what a rank holds. In the backward pass they are there, whole or as a share.",
-        {RESULT: '"held": weights + states, "sent": passes * one_pass'},
+        "gathered_after_the_step",
+        "You add an all-gather after the step at stage 3. There the next forward gathers the new weights.",
+        {PASSES: "{0: 2, 1: 2, 2: k + 1, 3: 3 * k + 1}"},
     ),
     Misconception(
-        "gradients_of_each_micro_batch",
-        "You hold the gradients of all micro-batches. They are added up in one place.",
-        {RESULT: '"held": weights + k * gradients + states, "sent": passes * one_pass'},
+        "put_in_counted",
+        "You count what a rank puts into the collectives. In a ring it sends N - 1 shares in both of them.",
+        {
+            RESULT: '"held": weights + gradients + states, "sent": 2 * parameters * (k if stage >= 2 else 1) '
+            "+ 2 * parameters / ranks * (2 * k if stage == 3 else 1)"
+        },
+    ),
+    Misconception(
+        "not_in_bytes",
+        "You return GB, GiB or another unit. Return bytes.",
+        {RESULT: '"held": (weights + gradients + states) / 1e9, "sent": passes * one_pass / 1e9'},
+        variants=[{RESULT: '"held": (weights + gradients + states) / 2**30, "sent": passes * one_pass / 2**30'}],
+    ),
+    Misconception(
+        "shares_rounded",
+        "You round a share. Return exact numbers, although a rank cannot hold a part of a byte: divide with /.",
+        {ALL_WEIGHTS: f"parameters = -(-parameters // ranks) * ranks; {ALL_WEIGHTS}"},
+        variants=[
+            {ALL_WEIGHTS: f"parameters = parameters // ranks * ranks; {ALL_WEIGHTS}"},
+            {RESULT: '"held": weights // 1 + gradients // 1 + states // 1, "sent": passes * one_pass // 1'},
+            {RESULT: '"held": round(weights + gradients + states), "sent": round(passes * one_pass)'},
+            {RESULT: '"held": int(weights + gradients + states), "sent": int(passes * one_pass)'},
+        ],
     ),
     Misconception(
         "elements_sent",
@@ -236,11 +285,6 @@ TABLE = ReferenceTable(
         "sent_by_all_ranks",
         "You count what all ranks send together. Count one rank.",
         {ONE_PASS: "2 * parameters * (ranks - 1)"},
-    ),
-    Misconception(
-        "share_sent",
-        "You count one share per pass. A ring takes N - 1 steps, and a rank sends one share in each.",
-        {ONE_PASS: "2 * parameters / ranks"},
     ),
     hard_coded(sharding_jobs),
     run=_run,

@@ -105,8 +105,8 @@ def judge_sharded_state(observation: Observation, seed: int) -> Verdict:
 
 
 OTHERWISE = (
-    "You end in other weights than AdamW does on the gradient of all rows. Print own.grad and the gathered vector of "
-    "both ranks for a model with three parameters."
+    "You end in other weights than AdamW does on the gradient of all rows. For three parameters on two ranks, print "
+    "the share, its gradient and the gathered vector: rank r holds piece r, and the padding is at the end."
 )
 
 
@@ -189,18 +189,34 @@ WEIGHTS = ReferenceTable(
     ),
     Misconception(
         "not_written_back",
-        "You leave the model's weights as they are. Write the gathered vector into its parameters.",
+        "You leave the model's weights as they were. Gather the share that AdamW has updated, and write the gathered "
+        "vector into the parameters.",
         {KEPT: "torch.ones(count, dtype=torch.bool)"},
     ),
     Misconception(
-        "epsilon_left_out",
-        "You leave epsilon at AdamW's default. Pass eps=epsilon.",
+        "setting_left_out",
+        "You leave the learning rate or epsilon at AdamW's default. Pass lr=learning_rate and eps=epsilon.",
         {'"eps": EPSILON': '"eps": 1e-8'},
+        variants=[{'"lr": LEARNING_RATE': '"lr": 1e-3'}],
     ),
     Misconception(
-        "no_weight_decay",
-        "You step without AdamW's default weight decay. Use torch.optim.AdamW, not Adam.",
+        "another_weight_decay",
+        "You step without AdamW's own weight decay. Use torch.optim.AdamW with its default, not Adam.",
         {'"weight_decay": 0.01': '"weight_decay": 0.0'},
+        variants=[{OPTIMIZER: "torch.optim.Adam([shared], **options)"}],
+    ),
+    Misconception(
+        "gradients_never_cleared",
+        "You add this update's gradient to that of the last one. Replace the share's .grad in each step.",
+        {MEAN: f"{MEAN} + (0 if shared.grad is None else shared.grad)"},
+    ),
+    Misconception(
+        "gathered_before_the_step",
+        "You gather the shares before AdamW's step, so the model is one update behind. Step first.",
+        {
+            "        optimizer.step()": "        before = shared.detach().clone(); optimizer.step()",
+            "shared.detach())": "before)",
+        },
     ),
     Misconception(
         "learning_rate_scaled",
@@ -216,6 +232,7 @@ WEIGHTS = ReferenceTable(
     cases=step_cases,
     is_near=_are_near,
 )
+TWO = "one reduce-scatter of the gradients and one all-gather of a share for each update"
 CALLED = Table[StepRun](
     Misconception(
         "no_step_returned",
@@ -223,6 +240,17 @@ CALLED = Table[StepRun](
         shown_by=lambda run: not run.facts["is_step"],
         expected="a function step()",
         measured="something that cannot be called",
+    ),
+    Misconception(
+        "whole_tensors_dealt",
+        "You deal whole tensors to the ranks, so shares have different sizes and a rank may have none. Flatten the "
+        "tensors into one vector, and cut it into equal shares.",
+        shown_by=lambda run: (
+            sorted(size for name, size in run.facts["calls"][-1] if name == "broadcast")
+            == sorted(4 * size for size in run.sizes)
+        ),
+        expected=TWO,
+        measured="{called}",
     ),
     Misconception(
         "nothing_sent",
@@ -240,20 +268,19 @@ CALLED = Table[StepRun](
         measured="steps of {facts[optimizers]}",
     ),
 )
-TWO = "one reduce-scatter of the gradients and one all-gather of a share for each update"
 STATE = Table[StepRun](
     Misconception(
         "state_not_sharded",
         "You keep the state of all parameters on each rank: AdamW holds moments for whatever you give it. Give it this "
         "rank's share only.",
-        shown_by=lambda run: run.state_bytes >= 2 * run.total_bytes,
+        shown_by=lambda run: run.state_bytes >= 2 * run.total_bytes and not run.case.frozen,
         expected="at most {most_state} bytes of AdamW state on rank {rank} of {case.world_size}",
         measured="{state_bytes} bytes",
     ),
     Misconception(
         "state_above_share",
-        "You keep more state than one share. Look at how many numbers each rank gives to AdamW; round up by less than "
-        "one number per tensor.",
+        "You keep more state than two numbers for each weight of a share. Look at how many numbers each rank gives to "
+        "AdamW (none of frozen parameters), and at its options: amsgrad keeps a third.",
         shown_by=lambda run: run.state_bytes > run.most_state,
         expected="at most {most_state} bytes of AdamW state on rank {rank} of {case.world_size}",
         measured="{state_bytes} bytes",
@@ -274,9 +301,20 @@ STATE = Table[StepRun](
     ),
     Misconception(
         "other_collectives",
-        "You send the gradients in another way. Use dist.reduce_scatter_tensor, once per update.",
+        "You do not reduce-scatter the whole float32 gradient of the trained weights, padded. Compare the bytes that "
+        "you put in with theirs.",
         shown_by=lambda run: (
             not run.total_bytes <= run.put_in("reduce_scatter") <= run.share_bytes * run.case.world_size
+        ),
+        expected=TWO,
+        measured="{called}",
+    ),
+    Misconception(
+        "collectives_for_each_tensor",
+        "You make several reduce-scatters or all-gathers per update, each with a latency of its own. Join the tensors "
+        "in one vector first.",
+        shown_by=lambda run: (
+            len([name for name, _ in run.facts["calls"][-1] if name in ("reduce_scatter", "all_gather")]) > 2
         ),
         expected=TWO,
         measured="{called}",

@@ -14,7 +14,6 @@ from grader.judging.misconceptions import Misconception, Table
 from grader.judging.references import ReferenceTable
 from grader.lessons.sharding.units import UnitCase, unit_cases
 from grader.observation import Observation
-from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
 
 UNITS_AT_ONCE = 5  # gathered weights, their gradient, and padded copies of both; one to spare
@@ -50,14 +49,19 @@ class UnitRun:
         return shares + activations + UNITS_AT_ONCE * 4 * case.share * case.world_size
 
     @property
+    def inputs_bytes(self) -> int:
+        """The bytes of the inputs of all units."""
+        return 4 * self.case.rows * self.case.width * self.case.units
+
+    @property
     def peak(self) -> str:
         """The peak as text."""
-        return format_bytes(self.peak_bytes)
+        return f"{self.peak_bytes:,} bytes"
 
     @property
     def bound(self) -> str:
         """The bound as text."""
-        return format_bytes(self.bound_bytes)
+        return f"{self.bound_bytes:,} bytes"
 
     @property
     def called(self) -> str:
@@ -103,10 +107,12 @@ def judge_sharded_gradients(observation: Observation, seed: int) -> Verdict:
 
 
 OTHERWISE = {
-    "outputs": "You compute other outputs than run does on whole weights. Look at the order of the gathered shares, "
-    "and at the padding.",
-    "inputs": "You hand other gradients to the unit before. Return the gradient of inputs as autograd gives it.",
-    "shards": "You return other gradients of the shard. Average over the ranks, and keep this rank's share in order.",
+    "outputs": "You compute other outputs than run does on whole weights. Compare the gathered vector with them: order "
+    "of the shares, padding, format.",
+    "inputs": "You hand other gradients to the unit before. Run the unit on the weights of forward, and return the "
+    "gradient of inputs as autograd gives it.",
+    "shards": "You return other gradients of the shard. Pad the unit's gradient with zeros at its end, add up the "
+    "ranks in float32, divide by their number, and keep the shares in order.",
 }
 
 
@@ -176,10 +182,10 @@ VALUES = ReferenceTable(
         {AVERAGE: f"{AVERAGE} / size"},
     ),
     Misconception(
-        "inputs_averaged",
-        "You change the gradient of the inputs between ranks. Inputs are this rank's own rows: hand it on as it is.",
+        "inputs_divided",
+        "You divide the gradient of the inputs by the number of ranks. Inputs are this rank's own rows: hand it on as "
+        "it is.",
         {"own.flatten()": "own.flatten() / size**case.units"},  # each unit divides what the next one hands back
-        variants=[{"own.flatten()": "own.flatten() * size**case.units"}],
     ),
     run=_run,
     cases=ranks_and_cases,
@@ -208,6 +214,13 @@ CALLED = Table[UnitRun](
         expected="an all-gather for each unit",
         measured="no collective in forward",
     ),
+    Misconception(
+        "inputs_averaged",
+        "You add up the gradient of the inputs over the ranks. Inputs are this rank's own rows: hand it on as it is.",
+        shown_by=lambda run: run.put_in("backward", "all_reduce") == run.inputs_bytes,
+        expected="collectives for the weights only",
+        measured="{called}",
+    ),
 )
 EACH = "for each of {case.units} units one all-gather in forward, one more and a reduce-scatter in backward"
 KEPT = Table[UnitRun](
@@ -220,19 +233,26 @@ KEPT = Table[UnitRun](
     ),
     Misconception(
         "gathered_weights_kept",
-        "You keep the gathered weights of forward until backward: autograd saves them, or you do. Free them after "
-        "forward, and gather again in backward.",
+        "You gather nothing in backward, so it runs on weights that autograd or you kept, or on others. Free the "
+        "weights after forward, and gather again in backward.",
         shown_by=lambda run: not run.count("backward", "all_gather"),
         expected="peak at most {bound}, with the weights gathered again in backward",
         measured="peak {peak}, and no all-gather in backward",
     ),
     Misconception(
-        "kept_and_gathered_again",
-        "You gather again in backward, and still hold the weights of forward. Look for a list, an attribute or a graph "
-        "that keeps them.",
+        "more_units_held",
+        "You gather again in backward, and hold more than five whole units at the peak. Look for a list, an attribute "
+        "or a graph that keeps weights or whole gradients.",
         shown_by=lambda run: run.peak_bytes > run.bound_bytes,
         expected="peak at most {bound} on rank {rank} of {case.world_size}",
         measured="peak {peak}",
+    ),
+    Misconception(
+        "gathered_too_often",
+        "You gather a unit more than once in one direction. Gather its vector once, and use it for all that needs it.",
+        shown_by=lambda run: max(run.count(part, "all_gather") for part in ("forward", "backward")) > run.case.units,
+        expected=EACH,
+        measured="{called}",
     ),
     Misconception(
         "other_collectives",
