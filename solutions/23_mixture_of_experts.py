@@ -624,8 +624,8 @@ for name, whole, place in (("outputs", outputs, 1), ("gradients", alone.grad, 2)
 # %% tags=["given"]
 import logging
 
-for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
-    logging.getLogger(name).setLevel(logging.ERROR)  # they report kernels that this machine cannot load
+for library in ("bitsandbytes", "torchao", "torch.utils._pytree"):
+    logging.getLogger(library).setLevel(logging.ERROR)  # they report kernels that this machine cannot load
 
 import bitsandbytes
 from peft import LoraConfig, get_peft_model
