@@ -236,8 +236,8 @@ KEPT = Table[UnitRun](
         "You gather nothing in backward, so it runs on weights that autograd or you kept, or on others. Free the "
         "weights after forward, and gather again in backward.",
         shown_by=lambda run: not run.count("backward", "all_gather"),
-        expected="peak at most {bound}, with the weights gathered again in backward",
-        measured="peak {peak}, and no all-gather in backward",
+        expected="an all-gather of each unit in backward (and a peak of at most {bound})",
+        measured="no all-gather in backward (a peak of {peak})",
     ),
     Misconception(
         "more_units_held",
