@@ -18,14 +18,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     today = date.today().toordinal()
     seen: Counter[tuple[str, str]] = Counter()
-    waiting = []
+    kept, waiting = [], []
     for item in items:
         turns = item.get_closest_marker("turns")
-        if turns:
-            kind = (str(item.path), getattr(item, "originalname", item.name))
-            if (seen[kind] + today) % turns.args[0]:
-                waiting.append(item)
-            seen[kind] += 1
-    if waiting:
-        config.hook.pytest_deselected(items=waiting)
-        items[:] = [item for item in items if item not in set(waiting)]
+        kind = (str(item.path), getattr(item, "originalname", item.name))
+        has_turn = turns is None or (seen[kind] + today) % turns.args[0] == 0
+        (kept if has_turn else waiting).append(item)
+        seen[kind] += 1
+    config.hook.pytest_deselected(items=waiting)
+    items[:] = kept
