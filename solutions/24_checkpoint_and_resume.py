@@ -669,9 +669,9 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
 # %% [markdown] tags=["further"]
 # ## Further: from four ranks to two
 #
-# A run saved its state on four ranks, and you get only two of them back. Each rank has to take over what two others
-# wrote: the checkpoint must be **resharded**. One way is to read everything on every rank. But a state is sharded
-# because it is too large for one of them.
+# A run saved its state on four ranks, and you get only two of them back. Each of the two takes over numbers that
+# several ranks wrote: the checkpoint must be **resharded**. One way is to read everything on every rank. But a state
+# is sharded because it is too large for one of them.
 #
 # Take one flat vector that is sharded as in lesson 18: all shares have the same length, and zeros fill the last ones.
 
@@ -680,11 +680,12 @@ for between_failures in (3 * 3600, 7 * 24 * 3600):
 #
 # *Contract.*
 # - A vector has `elements` numbers. `old_ranks` ranks saved it in shares of `elements / old_ranks` numbers, rounded up:
-#   10 elements make 4 shares of 3, and the last share ends in two zeros.
+#   10 elements make 4 shares of 3, and the last share ends in two zeros. A share may be all zeros.
 # - `read(old_rank, start, stop)` returns the numbers from `start` up to, but not including, `stop` of that rank's
 #   share, as a 1-D float32 tensor.
-# - Return the share of `rank` among `ranks`, by the same rule for the new number of ranks, as a 1-D tensor.
-# - Read each number of that share once, and nothing else: neither other ranks' numbers nor the zeros at the end.
+# - Return the share of `rank` among `ranks`, by the same rule for the new number of ranks, which may be larger or
+#   smaller, as a 1-D tensor.
+# - Read each element in that share once, and nothing else: neither other ranks' elements nor the zeros at the end.
 
 # %% tags=["given"]
 from grader import check_resharded
@@ -721,9 +722,13 @@ def reshard(read, elements: int, old_ranks: int, ranks: int, rank: int) -> torch
 # %%
 def show_shares():
     saved = torch.tensor([*range(10, 20), 0, 0]).float().split(3)
+
+    def read(old_rank, start, stop):
+        return saved[old_rank][start:stop]
+
     print("saved by 4 ranks:", [share.int().tolist() for share in saved])
-    for ranks in (2, 3):
-        loaded = [reshard(lambda r, a, b: saved[r][a:b], 10, 4, ranks, rank) for rank in range(ranks)]
+    for ranks in (2, 3, 6):
+        loaded = [reshard(read, 10, 4, ranks, rank) for rank in range(ranks)]
         print(f"loaded by {ranks} ranks:", [share.int().tolist() for share in loaded])
 
 
@@ -740,10 +745,11 @@ check_resharded(reshard)
 # </details>
 
 # %% [markdown]
-# `torch.distributed.checkpoint` (DCP) does the same for each tensor of a model that `fully_shard` split. Each rank
-# writes one file. The file `.metadata` lists which part of which tensor is where; from it, a loading rank computes what
-# it has to read. `get_state_dict` names the optimizer's state by the weights, not by their number, so that it fits
-# another layout too. The next cell trains on four ranks, and loads on two.
+# `torch.distributed.checkpoint` (DCP) plans the same for each tensor of a model that `fully_shard` split. Each rank
+# writes one file. The file `.metadata` lists which part of which tensor is where; from it, a loading rank computes
+# which saved parts overlap its own. It loads each of these whole, and cuts it. `get_state_dict` names the optimizer's
+# state by the weights, not by their number, so that it fits another layout too. The next cell trains on four ranks,
+# and loads on two.
 
 # %% tags=["given"]
 import torch.distributed.checkpoint as dcp

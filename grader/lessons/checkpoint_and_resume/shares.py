@@ -33,25 +33,28 @@ class SharesCase:
         """Return one share for each old rank, all of one length, with zeros after the end of the vector."""
         length = -(-self.elements // self.old_ranks)
         saved = torch.zeros(length * self.old_ranks)
-        saved[: self.elements] = torch.tensor(random.Random(self.seed).sample(range(1, 1000), self.elements))
+        quarters = random.Random(self.seed).sample(range(4001, 40000, 2), self.elements)  # too long for 16 bits
+        saved[: self.elements] = torch.tensor(quarters) / 4
         return [saved[start : start + length] for start in range(0, len(saved), length)]
 
 
 def shares_cases(seed: int) -> tuple[SharesCase, ...]:
-    """Four ranks to two as in the lesson, two to four, numbers of ranks that share no factor, ranks without numbers."""
+    """Four ranks to two as in the lesson, two to four, no common factor, ranks without numbers, shares of zeros."""
     draw = random.Random(seed)
     return (
         SharesCase(10, 4, 2, seed),
         SharesCase(draw.choice((9, 13, 17)), 2, 4, seed + 1),
         SharesCase(draw.randrange(30, 40), draw.choice((5, 7)), 3, seed + 2),
         SharesCase(5, 2, 4, seed + 3),
-        SharesCase(8 * draw.randrange(2, 5), 4, 2, seed + 4),
+        SharesCase(8 * draw.randrange(2, 5), 8, 2, seed + 4),
+        SharesCase(9, 8, 2, seed + 5),
     )
 
 
 def run_reshard(reshard: Callable[..., Any], case: SharesCase) -> list[dict[str, Any]]:
     """Ask for the share of each rank; return it as a list of numbers, with the count of numbers that were read."""
     saved, answers = case.save(), []
+    length = len(saved[0])
     for rank in range(case.ranks):
         read: list[int] = []
 
@@ -63,6 +66,21 @@ def run_reshard(reshard: Callable[..., Any], case: SharesCase) -> list[dict[str,
                     f"read({old_rank}, {start}, {stop}), for {case.elements} elements",
                     "You read the share of a rank that never was. Divide a place in the vector by the length of a "
                     "saved share, which is rounded up.",
+                )
+            if start is None or stop is None or not 0 <= start <= stop <= length:
+                fail(
+                    "no_such_place",
+                    f"0 <= start <= stop <= {length}: {case.elements} elements, saved by {case.old_ranks} ranks",
+                    f"read({old_rank}, {start}, {stop})",
+                    "You ask for places that the saved share does not have. Both count within that share: subtract its "
+                    "first place in the vector. `stop` is a place, too, and no count.",
+                )
+            if len(read) > case.elements + case.old_ranks:
+                fail(
+                    "endless_reads",
+                    f"at most {case.elements + case.old_ranks} reads for {case.elements} elements",
+                    f"read({old_rank}, {start}, {stop}), and no end",
+                    "Your loop makes no progress. Move on by as many numbers as you have read.",
                 )
             part = saved[old_rank][start:stop].clone()
             read.append(part.numel())

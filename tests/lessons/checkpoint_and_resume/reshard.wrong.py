@@ -73,6 +73,11 @@ def reshard(read, elements, old_ranks, ranks, rank):
 # -     while place < end:
 # +     if place < end:
 
+# %% edit="places_of_the_vector" code="no_such_place"
+# Source: one place for the vector and for the saved share
+# -         share[place - rank * length :][: stop - start] = read(old_rank, start, stop)
+# +         share[place - rank * length :][: stop - start] = read(old_rank, place, place + stop - start)
+
 # %% edit="too_short" code="not_padded"
 # Source: padding forgotten
 # -     return share

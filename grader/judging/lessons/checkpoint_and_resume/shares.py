@@ -36,7 +36,7 @@ def judge_resharded(observation: Observation, seed: int) -> Verdict:
     answers = observation.facts["answers"]
     values = [{name: [rank[name] for rank in case] for name in ("share", "read")} for case in answers]
     answer = TABLE.answer(seed, values)
-    for name, otherwise in OTHERWISE.items():
+    for name, otherwise in (("share", _other_share), ("read", _other_reads)):
         part = answer.part(name)
         if part.is_right:
             continue
@@ -44,7 +44,13 @@ def judge_resharded(observation: Observation, seed: int) -> Verdict:
         case = part.case
         expected = f"{_said(part.truth[rank])} on rank {rank} of {case.ranks}"
         expected += f"; {case.elements} elements, saved by {case.old_ranks} ranks"
-        return TABLE.explain(part, answer, expected=expected, measured=_said(part.value[rank]), otherwise=otherwise)
+        return TABLE.explain(
+            part,
+            answer,
+            expected=expected,
+            measured=_said(part.value[rank]),
+            otherwise=otherwise(part.value[rank], part.truth[rank]),
+        )
     count = sum(len(case["share"]) for case in values)
     return Verdict(PASSED, "", f"the shares of {count} ranks, each read once")
 
@@ -56,16 +62,35 @@ def _said(value: list[float] | int) -> str:
     return f"[{text}{', ...' if len(value) > 12 else ''}]"
 
 
+def _other_share(value: list[float], truth: list[float]) -> str:
+    if len(value) != len(truth):
+        size = "long" if len(value) > len(truth) else "short"
+        return (
+            f"Your share is too {size}. Each one has `elements / ranks` numbers, rounded up; zeros fill the last ones."
+        )
+    own = next((i for i in range(len(truth), 0, -1) if truth[i - 1]), 0)
+    if value[:own] == truth[:own]:
+        return "You put other numbers than zeros after the end of the vector."
+    if [torch.tensor(number).bfloat16() for number in truth] == [torch.tensor(number).bfloat16() for number in value]:
+        return "You round the numbers. Return them as `read` gives them, in float32."
+    return (
+        "Your share holds other numbers. Put the saved shares of the case next to each other on paper, and mark where "
+        "each new share begins and ends; a new share may span many saved ones."
+    )
+
+
+def _other_reads(value: int, truth: int) -> str:
+    size = "more" if value > truth else "fewer"
+    return (
+        f"Your shares are right, but you read {size} numbers than they hold. Read each number of your own share once."
+    )
+
+
 def _run(function: Callable[..., Any], case: SharesCase) -> dict[str, list[Any]]:
     answers = run_reshard(function, case)
     return {name: [answer[name] for answer in answers] for name in ("share", "read")}
 
 
-OTHERWISE = {
-    "share": "Your share holds other numbers. Put the saved shares of the case next to each other on paper, and mark "
-    "where each new share begins and ends.",
-    "read": "Your shares are right, but you read other numbers, too. A rank needs each number of its own share once.",
-}
 OLD = "old = -(-elements // old_ranks)"
 NEW = "new = -(-elements // ranks)"
 BOUNDS = "start, stop = rank * new, min((rank + 1) * new, elements)"
@@ -73,6 +98,11 @@ READ = "pieces.append(read(owner, offset, end))"
 PADDED = "return F.pad(share, (0, new - len(share)))"
 LOOP = "while start < stop:"
 PIECES = "pieces = [torch.zeros(0)]"
+EVERYTHING = (
+    "whole = torch.cat([read(owner, 0, {}) for owner in range(old_ranks)])\n"
+    "    own = whole[start : max(start, stop)]\n"
+    "    return F.pad(own, (0, new - len(own)))"
+)
 TABLE = ReferenceTable(
     reshard,
     Misconception(
@@ -175,19 +205,16 @@ TABLE = ReferenceTable(
         {PADDED: "return F.pad(share, (new - len(share), 0))"},
     ),
     Misconception(
+        "everything_read",
+        "Your shares are right, but every rank reads the whole checkpoint. It may be larger than a machine's memory.",
+        {PIECES: EVERYTHING.format("old")},
+        variants=[{PIECES: EVERYTHING.format("max(0, min(old, elements - owner * old))")}],
+    ),
+    Misconception(
         "whole_vector_returned",
         "You return the whole vector. A rank keeps its own share only.",
         {BOUNDS: "start, stop, new = 0, elements, elements"},
         variants=[{BOUNDS: "start, stop, new = 0, old * old_ranks, elements"}],
-    ),
-    Misconception(
-        "everything_read",
-        "Your shares are right, but every rank reads the whole checkpoint. It may be larger than a machine's memory.",
-        {
-            PIECES: "whole = torch.cat([read(owner, 0, old) for owner in range(old_ranks)])\n"
-            "    own = whole[start : max(start, stop)]\n"
-            "    return F.pad(own, (0, new - len(own)))",
-        },
     ),
     Misconception(
         "whole_shares_read",
