@@ -40,7 +40,9 @@ class Progress:
 
 
 def rough_duration(seconds: float) -> str:
-    """Write a duration in whole seconds, minutes or hours, e.g. "40 s", "3 min", "2.5 h"."""
+    """Write a duration in seconds, minutes, hours or days, e.g. "40 s", "3 min", "2.5 h", "2.0 days"."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 90 * 60 else f"{seconds / 3600:.1f} h"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 36 * 3600 else f"{seconds / 86400:.1f} days"

@@ -114,6 +114,7 @@ def run_autograde(args: argparse.Namespace) -> int:
     from .grading import grade_class
     from .screen_lines import summary_lines
 
+    print(f"grading {args.directory}: each submission has its line as soon as its notebook has run", flush=True)
     with _runner(args) as runner:
         grading = grade_class(
             args.directory,

@@ -21,7 +21,7 @@ def register(
 ) -> None:
     """Add the commands to `python -m grader`; `explained` turns errors of the machine into what to do."""
     report = subparsers.add_parser("report", help="write the class report, a page to open in a browser")
-    export = subparsers.add_parser("export", help="write the marks for Canvas and Gradescope")
+    export = subparsers.add_parser("export", help="write the marks for Canvas, Moodle and Gradescope")
     roster = subparsers.add_parser("roster", help="say who is in the class, so that nobody is absent from the marks")
     roster.add_argument("--id", metavar="COLUMN", default="", help="the column that names the students' folders")
     due = subparsers.add_parser("due", help="say when a lesson is due; without a lesson, list what is due when")
@@ -40,7 +40,12 @@ def register(
     ):
         parser.add_argument("directory", metavar="DIR", type=Path)
         parser.set_defaults(func=explained(command))
-    roster.add_argument("file", metavar="FILE.csv", type=Path, help="a list of students, or Canvas' exported gradebook")
+    roster.add_argument(
+        "file",
+        metavar="FILE.csv",
+        type=Path,
+        help="a list of students, Canvas' exported gradebook, or Moodle's grading worksheet",
+    )
     due.add_argument("lesson", metavar="LESSON", nargs="?", help='number or name, as "02"')
     due.add_argument(
         "time", metavar="TIME", nargs="*", help='as "2026-03-15 17:00+01:00", UTC without a zone; or never'
@@ -85,15 +90,17 @@ def run_leaderboard(args: argparse.Namespace) -> int:
 def run_export(args: argparse.Namespace) -> int:
     """Write the marks for other programs."""
     from grader.classroom.base.configuration import read_configuration
-    from grader.classroom.marks.exports import CANVAS_FILE, GRADESCOPE, export_marks
+    from grader.classroom.marks.exports import CANVAS_FILE, GRADESCOPE, MOODLE, export_marks
 
     read_configuration(args.directory)
     students, left_blank = export_marks(args.directory)
     print(count(students, "student"))
     print(f"canvas      {args.directory / CANVAS_FILE}")
     print(f"gradescope  {args.directory / GRADESCOPE}/STUDENT/LESSON/results.json")
+    if (args.directory / MOODLE).exists():
+        print(f"moodle      {args.directory / MOODLE}/LESSON.csv and LESSON_feedback.zip")
     for line in left_blank:
-        print(f"left blank for Canvas, since a person has to look: {line}")
+        print(f"left out for Canvas and Moodle, since a person has to look: {line}")
     _report_strangers(args.directory)
     return 0
 
@@ -170,7 +177,8 @@ def run_due(args: argparse.Namespace) -> int:
     for lesson, time in due_times(args.directory).items():
         shown = f"{time:%Y-%m-%d %H:%M} UTC, here {time.astimezone():%Y-%m-%d %H:%M}" if time else NEVER
         print(f"{lesson}  due {shown}")
-    print(f"Counts from the next grading on: python -m grader autograde {args.directory}")
+    if args.lesson:
+        print(f"Counts from the next grading on: python -m grader autograde {args.directory}")
     return 0
 
 
@@ -200,5 +208,5 @@ def run_override(args: argparse.Namespace) -> int:
     words = (args.student, args.lesson, args.check, args.points, args.because)
     row = override_points(args.directory, *words)
     print("\n".join(row_lines(row)))
-    print(f"{args.check}: {args.points:g} points by hand. Marks, gradebook and feedback are up to date.")
+    print(f"{args.check}: {args.points:g} points by hand. Marks, gradebook, feedback and report are up to date.")
     return 0

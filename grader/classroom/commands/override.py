@@ -14,6 +14,7 @@ from grader.classroom.gradebook.course import Course, open_course
 from grader.classroom.lesson.master import Check, checks_of, chosen_lessons, lessons_of, master_path, read_notebook
 from grader.classroom.marks.by_hand import BY_HAND
 from grader.classroom.marks.report import write_report
+from grader.classroom.pages.class_report.writing import write_class_report
 
 LONGEST_REASON = 200
 
@@ -52,6 +53,7 @@ def override_points(classroom: Path, student: str, lesson: str, check: str, poin
             [_given_now(row, check) if (row.student, row.lesson) == (student, lesson) else row for row in rows],
         )
         course.feedback(lesson, student)
+        write_class_report(classroom)
     return next(row for row in read_rows(classroom) if (row.student, row.lesson) == (student, lesson))
 
 

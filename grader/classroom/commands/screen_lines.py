@@ -9,6 +9,7 @@ from pathlib import Path
 from grader.classroom.base.row import FAILED, GRADED, MISSING, STOPPED, UNREADABLE, Row, Score, read_rows
 from grader.classroom.base.storage import one_line
 from grader.classroom.handed_in.roster import read_roster, strangers
+from grader.classroom.marks.by_hand import BY_HAND
 from grader.classroom.marks.report import class_rows
 from grader.command_line import count
 
@@ -32,7 +33,8 @@ def row_lines(row: Row) -> list[str]:
 
 def _check_line(check: Score, width: int) -> str:
     points = f"{'-' if check.points is None else format(check.points, 'g')}/{check.maximum:g}"
-    return f"    {check.check:<{width}}  {points:<5}  {check.reason}"
+    reason = f"{BY_HAND}{check.because}" if check.manual else check.reason
+    return f"    {check.check:<{width}}  {points:<5}  {reason}"
 
 
 def summary_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
@@ -67,7 +69,10 @@ def _late_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
 def _absent_lines(rows: Sequence[Row], classroom: Path) -> list[str]:
     """Return who on the roster handed in nothing, and who handed in work without being on it."""
     lessons = {row.lesson for row in rows}
-    absent = sum(row.status == MISSING and row.lesson in lessons for row in class_rows(classroom))
+    missing = [row for row in class_rows(classroom) if row.status == MISSING and row.lesson in lessons]
     outside = strangers(rows, read_roster(classroom))
-    lines = [f"{absent} on the roster handed in nothing: their rows say {MISSING}"] if absent else []
+    students = count(len({row.student for row in missing}), "student")
+    lines = (
+        [f"{students} on the roster without a submission: {count(len(missing), 'row')} of {MISSING}"] if missing else []
+    )
     return lines + ([f"not on the roster: {', '.join(outside)}"] if outside else [])

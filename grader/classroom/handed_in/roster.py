@@ -1,4 +1,4 @@
-"""Keep the roster of a class, imported from the instructor's own list or from Canvas' gradebook."""
+"""Keep the roster of a class, imported from the instructor's own list, Canvas' gradebook or Moodle's worksheet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from grader.classroom.base.tables import read_table, require_columns
 
 FILE = "roster.csv"
 # How columns are called in lists of students; compared without case, spaces, underscores and hyphens.
-STUDENT = ("student", "studentid", "id", "username", "user", "login", "netid", "uid")
+STUDENT = ("student", "studentid", "id", "username", "user", "login", "netid", "uid", "identifier")
+MOODLE_PREFIX = "Participant "  # in the column Identifier of Moodle's grading worksheet
 NAME = ("name", "studentname", "fullname", "displayname")
 FIRST, LAST = ("firstname", "givenname", "first"), ("lastname", "surname", "familyname", "last")
 EMAIL = ("email", "emailaddress", "mail")
@@ -65,7 +66,7 @@ def read_roster(classroom: Path) -> dict[str, Student]:
 
 
 def students_in(path: Path, id_column: str = "") -> dict[str, Student]:
-    """Read a list of students of any common form: one's own, or the gradebook that Canvas exports.
+    """Read a list of students of any common form: one's own, Canvas' exported gradebook, or Moodle's grading worksheet.
 
     Args:
         path: The CSV file.
@@ -147,7 +148,7 @@ def _from_list(line: Mapping[str, str], plain: Mapping[str, str], column: str) -
         return line.get(found, "") if found else ""
 
     name = cell(NAME) or " ".join(part for part in (cell(FIRST), cell(LAST)) if part)
-    return Student(line.get(column, ""), name, cell(EMAIL), cell(SECTION))
+    return Student(line.get(column, "").removeprefix(MOODLE_PREFIX), name, cell(EMAIL), cell(SECTION))
 
 
 def _column(plain: Mapping[str, str], names: Sequence[str]) -> str:

@@ -1,15 +1,17 @@
-"""Export marks for other programs: Canvas' gradebook import, and Gradescope's results."""
+"""Export marks for other programs: Canvas' gradebook import, Moodle's grading worksheet, and Gradescope's results."""
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.row import CORE, FURTHER, MISSING, PASS, Row, Score
-from grader.classroom.base.storage import write_table, write_text
+from grader.classroom.base.storage import write_bytes, write_table, write_text
 from grader.classroom.base.tables import as_text
 from grader.classroom.handed_in.roster import CANVAS, Student, read_roster
 from grader.classroom.scoring.comments import three_lines
@@ -20,10 +22,14 @@ from .report import class_rows, said_of
 
 CANVAS_FILE = "canvas.csv"
 GRADESCOPE = "gradescope"
+MOODLE = "moodle"
+MOODLE_COLUMNS = ("Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Last modified (grade)")
 
 
 def export_marks(classroom: Path) -> tuple[int, list[str]]:
-    """Write `canvas.csv`, and `gradescope/STUDENT/LESSON/results.json` for each submission.
+    """Write `canvas.csv`, and for each submission `gradescope/STUDENT/LESSON/results.json`.
+
+    Where students have Moodle's numbers, `moodle/LESSON.csv` and `moodle/LESSON_feedback.zip` are written, too.
 
     Returns:
         How many students they hold, and what was left blank, as lines to read.
@@ -34,7 +40,9 @@ def export_marks(classroom: Path) -> tuple[int, list[str]]:
     rows = class_rows(classroom)
     if not rows:
         raise ClassroomError(f"{classroom} has no marks yet. Run `python -m grader autograde {classroom}` first.")
-    left_blank = write_canvas(classroom / CANVAS_FILE, rows, read_roster(classroom))
+    roster = read_roster(classroom)
+    left_blank = write_canvas(classroom / CANVAS_FILE, rows, roster)
+    write_moodle(classroom, rows, roster)
     for row in rows:
         path = classroom / GRADESCOPE / row.student / row.lesson / "results.json"
         text = json.dumps(gradescope_results(row), indent=1, ensure_ascii=False, allow_nan=False)
@@ -62,6 +70,36 @@ def write_canvas(path: Path, rows: Sequence[Row], roster: Mapping[str, Student])
     write_table(path, (*CANVAS, *lessons), table)
     waiting = [row for row in rows if _waits(row)]
     return [f"{row.student} {row.lesson}: {', '.join(_waits(row))}" for row in waiting]
+
+
+def write_moodle(classroom: Path, rows: Sequence[Row], roster: Mapping[str, Student]) -> None:
+    """Write what Moodle's assignments import: a grading worksheet for each lesson, and the feedback as a zip.
+
+    Only students whose id is a number are in them: `zip_collect` names a student by Moodle's participant number. A mark
+    that waits for a person is left out. Source: Moodle's `assignfeedback_offline` and `assignfeedback_file` plugins.
+    """
+    numbered = [row for row in rows if row.student.isdecimal() and row.lesson not in STEMS.values()]
+    for lesson in sorted({row.lesson for row in numbered}):
+        own = [row for row in numbered if row.lesson == lesson and not _waits(row)]
+        table = [(f"Participant {row.student}", *_moodle_mark(row, roster.get(row.student))) for row in own]
+        (classroom / MOODLE).mkdir(exist_ok=True)
+        write_table(classroom / MOODLE / f"{lesson}.csv", MOODLE_COLUMNS, table)
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as pages:
+            for row in own:
+                if row.feedback:
+                    name = (
+                        (roster[row.student].name if row.student in roster else "").replace("_", " ").replace("/", " ")
+                    )
+                    folder = f"{name or 'student'}_{row.student}_assignfeedback_file"
+                    pages.write(classroom / row.feedback, f"{folder}/{lesson}.html")
+        write_bytes(classroom / MOODLE / f"{lesson}_feedback.zip", packed.getvalue())
+
+
+def _moodle_mark(row: Row, student: Student | None) -> tuple[object, ...]:
+    """Return name, address, grade, its maximum, and a time of change that leaves Moodle to decide."""
+    name, email = (student.name, student.email) if student else ("", "")
+    return as_text(name), as_text(email), f"{round(row.mark_points, 2):g}", f"{row.maximum(CORE):g}", "-"
 
 
 def _waits(row: Row) -> list[str]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
+from grader.classroom.base.progress import rough_duration
 from grader.classroom.base.row import FORMAT, MISSING, Row, read_rows
 from grader.classroom.base.storage import one_line, write_table, write_text
 from grader.classroom.base.tables import as_text
+from grader.classroom.gradebook.deadlines import due_times
 from grader.classroom.handed_in.roster import read_roster, strangers
 from grader.classroom.jobs.surroundings import versions
 from grader.classroom.lesson.master import checks_of, lessons_of, master_path, read_notebook
@@ -64,7 +67,7 @@ def said_of(row: Row) -> str:
         if check.manual
     ]
     if row.late_penalty:
-        said.append(f"late by {row.late_seconds / 86400:.1f} days: {row.core_penalty:g} points off the mark")
+        said.append(f"late by {rough_duration(row.late_seconds)}: {row.core_penalty:g} points off the mark")
     return one_line("; ".join(text for text in said if text), LONGEST_REASON)
 
 
@@ -76,7 +79,7 @@ def _marks_row(row: Row) -> tuple[object, ...]:
 
 
 def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, str], str]) -> list[Row]:
-    """Add a row for each student of the roster who handed in nothing, to lessons that anybody handed in.
+    """Add a row for each student of the roster who lacks a lesson that others handed in, once it is due.
 
     Args:
         classroom: The folder.
@@ -93,7 +96,7 @@ def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, 
     ]
     handed_in = {(row.student, row.lesson) for row in rows}
     known = set(lessons_of(classroom))
-    for lesson in sorted({row.lesson for row in rows} & known) if roster else []:
+    for lesson in sorted({row.lesson for row in rows} & known - _not_yet_due(classroom)) if roster else []:
         scores = [
             replace(
                 score_of(check, 0.0, MISSING, "not_handed_in", measured=NOT_HANDED_IN), part=parts[lesson, check.name]
@@ -103,6 +106,11 @@ def with_roster(classroom: Path, rows: Sequence[Row], parts: Mapping[tuple[str, 
         absent = [student for student in roster if (student, lesson) not in handed_in]
         found += [Row(student, lesson, MISSING, NOT_HANDED_IN, scores) for student in absent]
     return sorted(found, key=lambda row: (row.lesson, row.student))
+
+
+def _not_yet_due(classroom: Path) -> set[str]:
+    now = datetime.now(UTC)
+    return {lesson for lesson, time in due_times(classroom).items() if time and time > now}
 
 
 def _joined(*texts: str) -> str:

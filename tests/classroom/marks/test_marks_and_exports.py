@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +118,7 @@ def test_student_who_handed_in_nothing_has_a_row_and_a_stranger_is_reported(
     assert marks["alan"]["mark_percent"] == "0.0"
     assert "not on the roster" in marks["eve"]["reason"]
     summary = summary_lines(read_rows(room), room)
-    assert summary[1:3] == ["1 on the roster handed in nothing: their rows say missing", "not on the roster: eve"]
+    assert summary[1:3] == ["1 student on the roster without a submission: 1 row of missing", "not on the roster: eve"]
     assert [row.student for row in read_rows(room)] == ["ada", "eve"]  # grading.json holds what was graded
     with Gradebook(f"sqlite:///{room}/gradebook.db") as book:
         assert (book.find_student("ada").first_name, book.find_student("ada").last_name) == ("Ada", "Lovelace")
@@ -276,3 +277,41 @@ def test_the_concept_inventory_is_no_column_of_the_table_for_canvas(tmp_path: Pa
     write_canvas(tmp_path / "canvas.csv", rows, {})
     header = (tmp_path / "canvas.csv").read_text(encoding="utf-8-sig").splitlines()[0]
     assert header.endswith(f",Section,{LESSON}")
+
+
+def test_moodle_imports_grades_and_feedback_by_its_participant_numbers(room: Path, tmp_path: Path) -> None:
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text(
+        "Identifier,Full name,Email address,Grade,Last modified (grade)\n"
+        "Participant 7070,Ada Byron_Lovelace,ada@x.org,,-\nParticipant 7071,Alan Turing,alan@x.org,,-\n"
+    )
+    assert main(["roster", str(room), str(worksheet)]) == 0
+    (room / "feedback").mkdir()
+    (room / "feedback" / "page.html").write_text("<p>Well done.</p>")
+    waiting = replace(score_of("check_double", False, "tampered"), points=None, verdict="tampered", needs_review=True)
+    rows = [row_of("7070", "check_double", feedback="feedback/page.html"), replace(row_of("7071"), checks=[waiting])]
+    write_report(room, rows)
+    _, left_out = export_marks(room)
+    assert table(room / "moodle" / f"{LESSON}.csv") == [
+        {
+            "Identifier": "Participant 7070",
+            "Full name": "Ada Byron_Lovelace",
+            "Email address": "ada@x.org",
+            "Grade": "2",
+            "Maximum grade": "5",
+            "Last modified (grade)": "-",
+        }
+    ]
+    assert left_out == [f"7071 {LESSON}: check_double"]
+    with zipfile.ZipFile(room / "moodle" / f"{LESSON}_feedback.zip") as pages:
+        assert pages.namelist() == [f"Ada Byron Lovelace_7070_assignfeedback_file/{LESSON}.html"]
+        assert pages.read(pages.namelist()[0]) == b"<p>Well done.</p>"
+
+
+def test_nobody_is_missing_before_a_lesson_is_due(room: Path, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text("student\nada\nalan\n")
+    assert main(["roster", str(room), str(tmp_path / "list.csv")]) == 0
+    for due, students in (("2100-01-01 12:00", ["ada"]), ("2026-01-01 12:00", ["ada", "alan"])):
+        assert main(["due", str(room), LESSON, due]) == 0
+        write_report(room, [row_of("ada")])
+        assert [line["student"] for line in table(room / "marks.csv")] == students

@@ -180,12 +180,13 @@ def test_command_writes_the_report_of_the_last_grading(
     assert "no marks yet" in capsys.readouterr().err
     rows = make_rows(31)
     hand_in_attempts(room, rows)
-    write_roster(room, [Student(row.student) for row in rows[1:]] + [Student("absent")])
+    write_roster(room, [Student(row.student) for row in rows[1:]] + [Student("absent", "Ada Lovelace")])
     write_report(room, rows)
     assert main(["report", str(room)]) == 0
     page = write_class_report(room).read_text()
     assert "23 handed in a record of attempts" in page
-    assert "1 of the roster handed in nothing" in page
+    assert "1 student of the roster handed in nothing" in page
+    assert "Ada Lovelace (absent)" in page
     assert "Not on the roster, but handed in work: student000." in page
     assert page == (room / "report.html").read_text()
 

@@ -12,6 +12,7 @@ from grader.verdict import PASSED, UNRECOGNISED
 
 from .analysis import NO_ANSWER, LessonFigures
 from .blocks import NAME, TEXT, Block, Cards, Fold, FoldEnd, Heading, Mistake, Paragraph, StudentMap, Table
+from .objectives import judged_objectives
 from .statistics import percentile
 
 MOST_MISTAKES = 5
@@ -81,7 +82,17 @@ def _teach(figures: LessonFigures, costly: Sequence[Mistake]) -> tuple[str, str]
         return question, "No misconception is shared. The table of checks below shows where points were lost."
     first = costly[0]
     where = f" Section: {first.section}." if first.section else ""
-    return question, f"{first.sentence} {count(first.students, 'student')}, {first.points:g} points.{where}"
+    most = f"What cost most: “{first.sentence}” {count(first.students, 'student')}, {first.points:g} points.{where}"
+    return question, f"{_weakest(figures)}{most}"
+
+
+def _weakest(figures: LessonFigures) -> str:
+    """Return the objective that the fewest show, whichever misconceptions they lost it by; "" if none is stated."""
+    judged = judged_objectives(figures)
+    if not judged:
+        return ""
+    text, _, shown, of = min(judged, key=lambda found: found[2] / found[3])
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}: {shown} of {of} can. " if shown < of else ""
 
 
 def mistakes(figures: LessonFigures, material: Material) -> list[Mistake]:
@@ -111,7 +122,7 @@ def _sentence(checks: Sequence[Score]) -> str:
     """Return what a misconception's diagnosis says most often, as a sentence."""
     said = Counter(check.look_at or check.measured for check in checks).most_common(1)[0][0]
     sentence = said[:1].upper() + said[1:]
-    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
+    return sentence if sentence.endswith((".", "?", "!", ".)")) else f"{sentence}."
 
 
 def needs_help(figures: LessonFigures) -> list[tuple[str, str, str]]:

@@ -80,9 +80,10 @@ def marks(figures: LessonFigures) -> list[Block]:
     values = [row.mark_percent for row in figures.rows if row.status != MISSING]
     said = [count(len(values), "submission")]
     if figures.missing:
-        said.append(f"{figures.missing} of the roster handed in nothing and are not in the plot")
-    late = sum(row.late_seconds > 0 for row in figures.rows)
-    said += [f"{late} came late"] if late else []
+        said.append(f"{count(figures.missing, 'student')} of the roster handed in nothing and count in no figure here")
+    late = [row for row in figures.rows if row.late_seconds > 0]
+    cost = sum(row.late_penalty > 0 for row in late)
+    said += [f"{len(late)} came after the due date, of which {cost} lost points"] if late else []
     if not values:
         return [Paragraph(f"{'; '.join(said)}.")]
     low, median, high = (percentile(values, percent) for percent in (25, 50, 75))

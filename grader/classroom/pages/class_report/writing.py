@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jinja2
@@ -10,7 +11,7 @@ import jinja2
 from grader.classroom.base.errors import ClassroomError
 from grader.classroom.base.row import GRADED, STOPPED, Row
 from grader.classroom.base.storage import one_line, write_text
-from grader.classroom.handed_in.roster import read_roster, strangers
+from grader.classroom.handed_in.roster import Student, read_roster, strangers
 from grader.classroom.marks.report import class_rows
 
 from .analysis import Attempts, lesson_figures
@@ -24,6 +25,7 @@ from .objectives import objectives
 from .sections import costs, items, marks, misconceptions, overview, people, success
 
 FILE = "report.html"
+LONGEST_NAME = 30
 TEMPLATE = "class_report.html.j2"
 
 
@@ -36,13 +38,26 @@ def write_class_report(classroom: Path) -> Path:
     rows = class_rows(classroom)
     if not rows:
         raise ClassroomError(f"{classroom} has no marks yet. Run `python -m grader autograde {classroom}` first.")
-    outside = strangers(rows, read_roster(classroom))
+    roster = read_roster(classroom)
+    outside = strangers(rows, roster)
     material = {
         lesson: lesson_material(classroom, lesson, [row for row in rows if row.lesson == lesson])
         for lesson in {row.lesson for row in rows}
     }
-    write_text(classroom / FILE, report_page(rows, attempts_of(classroom, rows), outside, material))
+    shown = {row.student: _shown_as(row.student, roster) for row in rows}
+    attempts = {
+        lesson: {shown[student]: found for student, found in by_student.items()}
+        for lesson, by_student in attempts_of(classroom, rows).items()
+    }
+    named = [replace(row, student=shown[row.student]) for row in rows]
+    write_text(classroom / FILE, report_page(named, attempts, outside, material))
     return classroom / FILE
+
+
+def _shown_as(student: str, roster: Mapping[str, Student]) -> str:
+    """Return a student's name and id; the id alone if the roster has no other name."""
+    name = roster[student].name if student in roster else ""
+    return f"{one_line(name, LONGEST_NAME)} ({student})" if name not in ("", student) else student
 
 
 def attempts_of(classroom: Path, rows: Sequence[Row]) -> dict[str, Attempts]:
