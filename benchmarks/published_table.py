@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from grader import BERT_LARGE_ROWS, MIB, bert_large_parts, bert_large_recipe, forecast_peak_memory
+from grader.observing.quiet import quiet_stderr
 
 MOST_MICRO_BATCHES = 2  # the peak is that of any larger number
 
@@ -37,7 +38,9 @@ def main() -> None:
     print(f"{'MiB':<32}{'forecast':>10}{'gradients kept':>16}{'published':>11}{'gap':>8}")
     for name, row in BERT_LARGE_ROWS.items():
         recipe = bert_large_recipe(name, accumulate=min(row.recipe.accumulate, MOST_MICRO_BATCHES))
-        freed, kept = (forecast_peak_memory(job).peak_bytes / MIB for job in (recipe, partial(keep_gradients, recipe)))
+        with quiet_stderr():  # torchao and bitsandbytes name each of their CUDA libraries that a CPU cannot load
+            jobs = (recipe, partial(keep_gradients, recipe))
+            freed, kept = (forecast_peak_memory(job).peak_bytes / MIB for job in jobs)
         gap = row.less_context_mib - kept
         print(f"{name:<32}{freed:>10,.0f}{kept:>16,.0f}{row.less_context_mib:>11,}{gap:>8,.0f}", flush=True)
     print(

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 22. Distillation
 #
-# You train a small model on the answers of a large one, and keep the large one's cost out of the run.
+# You train a small model on the answers of a large one, and keep the large one's part of the cost small.
 #
 # 40 min (estimated) · CPU is enough · after lesson 09
 
@@ -86,12 +86,24 @@ for name, model in {"teacher, 16,000 rows": large, "student, 500 rows": small}.i
     numbers = sum(parameter.numel() for parameter in model.parameters())
     print(f"{name:<22} {numbers:>7,} parameters   accuracy {accuracy_of(model):.1%}")
 
+# %%
+right_labels = draw_rows(500, seed=6, noise=0.0)[1]  # of the same rows
+is_wrong = labels != right_labels
+with torch.no_grad():
+    is_reproduced = small(inputs).argmax(dim=1) == labels
+cleaned = train_rows(make_mlp(24, 1), inputs, lambda logits, rows: F.cross_entropy(logits, right_labels[rows]), 300)
+wrong_share, reproduced_share = is_wrong.float().mean(), is_reproduced[is_wrong].float().mean()
+print(f"{wrong_share:.0%} of the student's labels are wrong, and it reproduces {reproduced_share:.0%} of these;")
+print(f"trained on the right labels of the same rows, its accuracy is {accuracy_of(cleaned):.1%}")
+
 # %% [markdown]
-# The student memorises the wrong labels. The teacher could tell it more than a class: *this row is probably class 2,
-# perhaps 4, and never 0*. That is a distribution, a **soft target**, which the teacher's logits already contain.
+# The student fits some of the wrong labels, and would be better without them. The teacher could tell it more than a
+# class: *this row is probably class 2, perhaps 4, and never 0*. That is a distribution, a **soft target**, which the
+# teacher's logits already contain.
 #
-# A **temperature** `T` divides the logits before the softmax. At 1, most of the teacher's distributions are sharp; a
-# higher temperature shows how the other classes compare.
+# A **temperature** `T` divides the logits before the softmax. A confident teacher's distributions are sharp at 1; this
+# one saw noisy labels and is less sure, so the cell plots its surest row. A higher temperature shows how the other
+# classes compare.
 
 # %%
 from grader import draw_curves
@@ -101,25 +113,27 @@ with torch.no_grad():
     logits = large(inputs[:50])
 ordered = logits[logits.max(dim=1).values.argmax()].sort(descending=True).values  # its surest row of fifty
 curves = {f"T = {temperature}": torch.softmax(ordered / temperature, dim=0).tolist() for temperature in temperatures}
+largest = torch.softmax(logits, dim=1).max(dim=1).values
+print(f"largest probability at T = 1: {largest.max():.2f} in this row, {largest.mean():.2f} in the mean of fifty rows")
 draw_curves(range(1, 7), curves, title="One row, six classes", x_label="class, by probability", y_label="probability")
 
 # %% [markdown]
-# ## Predict: what a temperature does to the gradient
+# ## Derive: what a temperature does to the gradient
 #
 # The **soft loss** is the Kullback-Leibler divergence of the student's distribution from the teacher's, both at `T`:
 #
 # `KL = sum over the classes of p (log p - log q)`, with `p` of the teacher and `q` of the student.
 #
-# Its gradient with respect to the student's *logits* is as simple as that of the cross-entropy, `q - label`. Higher
-# temperatures flatten both distributions. How does the gradient change with `T`?
+# Its gradient with respect to the student's *logits* is as simple as the cross-entropy's, which is `q - label`. Higher
+# temperatures flatten both distributions. Before you derive it: does the gradient grow, shrink or stay as `T` rises?
 
 # %% [markdown]
-# **Exercise.** Write the gradient down, without a loss and without autograd.
+# **Exercise.** Derive the gradient and write it down; autograd is good for comparing.
 #
 # *Contract.*
 # - There is one row: both logits have the shape [classes], and `temperature` is positive.
 # - Return the derivative of KL with respect to the student's logits *before* their division by the temperature, as a
-#   tensor of this shape.
+#   tensor of this shape, and leave the inputs as they are.
 
 # %% tags=["given"]
 from grader import check_soft_gradient
@@ -168,8 +182,8 @@ check_soft_gradient(soft_gradient)
 # %% [markdown]
 # **Investigate.** One factor `1 / T` comes from the chain rule. A second comes from the distributions: at high
 # temperatures both approach the uniform distribution, and their difference shrinks like `1 / T`. So the gradient of the
-# soft loss fades like `1 / T²`, while that of the labels' loss stays as it is. With a factor `T²`, the balance of the
-# two hardly depends on `T`.
+# soft loss fades like `1 / T²` there, while that of the labels' loss stays as it is. With a factor `T²`, the balance of
+# the two depends much less on `T`, and hardly at high temperatures: compare the two columns above, row by row.
 #
 # <details><summary>What does the gradient of the soft loss, times T squared, become when T is very high?</summary>
 # The student's logits minus the teacher's, each relative to its own mean, divided by the number of classes: the student
@@ -181,9 +195,10 @@ check_soft_gradient(soft_gradient)
 #
 # `loss = alpha x T² x KL + (1 - alpha) x cross-entropy of the labels`
 #
-# Three things can go wrong silently. `F.kl_div(input, target)` takes the student's **log-probabilities** first, then
-# the teacher: the opposite order of the formula. Its default `reduction="mean"` divides by the rows *and* the classes.
-# And a teacher whose logits carry a gradient learns from its student.
+# Three things go wrong easily. `F.kl_div(input, target)` takes the student's **log-probabilities** first, then
+# the teacher: the opposite order of the formula. Its default `reduction="mean"` divides by the rows *and* the classes;
+# PyTorch warns that this will change. And a teacher whose logits carry a gradient gets gradients from its student's
+# loss: backward runs through it, and an optimizer that holds it trains it.
 
 # %% [markdown]
 # **Exercise.** Complete the loss: the soft part and the sum.
@@ -192,9 +207,9 @@ check_soft_gradient(soft_gradient)
 # - Both logits have the shape [rows, classes], and `labels` [rows]; both losses are means over the rows.
 # - The soft loss is KL at the temperature, multiplied by the square of the temperature; the labels' loss has no
 #   temperature.
-# - No gradient reaches the teacher's logits. Return a scalar tensor.
+# - No gradient reaches the teacher's logits, and both logits keep their numbers. Return a scalar tensor.
 #
-# The check compares the loss and both gradients in three settings.
+# The check compares the loss and both gradients in five settings.
 
 # %% tags=["given"]
 from grader import check_distillation_loss
@@ -245,7 +260,7 @@ check_distillation_loss(distillation_loss)
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
 # First: set `alpha` to 1 and use one row. Which number should come out if student and teacher agree?<br>
-# Then: `(loss of 2 equal rows) == (loss of 1 row)` tests the reduction.
+# Then: compare one row with the formula, and two equal rows with one. What does each tell you of the reduction?
 # </details>
 
 # %% [markdown]
@@ -280,7 +295,8 @@ def make_update(way: str) -> dict:
         loss.backward()
         optimizer.step()
 
-    return {"step": step, "model": student, "optimizer": optimizer, "inputs": rows}
+    asked = [*teacher.parameters()] if way.startswith("teacher") else [stored] if way == "stored answers" else []
+    return {"step": step, "model": student, "optimizer": optimizer, "inputs": [rows, *asked]}
 
 
 # %%
@@ -292,9 +308,10 @@ for (way, update), step, ratio in zip(ways.items(), times.steps, times.ratios, s
     print(f"{way:<22} peak {peak:>9}   {1000 * step.median_seconds:6.1f} ms, {ratio:.1f} times the first")
 
 # %% [markdown]
-# Under `no_grad`, the teacher adds its weights, its forward pass, and the activations of one layer at a time. With a
-# graph, it adds the activations of all layers, which nothing uses. Stored answers avoid both costs and take only one
-# row of logits for each row of data, but they require that the data is not augmented.
+# The peak counts the weights of each model that the update uses. Under `no_grad`, the teacher adds its weights, its
+# forward pass, and the activations of one layer at a time. With a graph, it adds the activations of all layers, which
+# nothing uses. Stored answers avoid both costs. A classifier's take one row of logits for each row of data; a language
+# model's, one for each token, are often larger than the data. And the data must not be augmented.
 
 # %% [markdown]
 # **Exercise.** Write one pass of distillation.
@@ -302,9 +319,10 @@ for (way, update), step, ratio in zip(ways.items(), times.steps, times.ratios, s
 # *Contract.*
 # - Train the student with plain SGD, one update for each batch, in order, and with the student in train mode.
 # - `loss_function(student_logits, teacher_logits, labels)` returns the loss.
-# - The teacher may arrive in either mode. It runs once for each batch, in eval mode and without a graph, is not in the
-#   optimizer, and ends unchanged.
-# - Return the loss of each update, as a list of numbers.
+# - Each model runs once for each batch. Both may arrive in either mode.
+# - The teacher runs in eval mode and without a graph, and is not in the optimizer. Its weights and statistics end
+#   unchanged; you may leave it in eval mode or frozen.
+# - Return the loss of each update, as a list of numbers or of tensors without a graph.
 
 # %% tags=["given"]
 from grader import check_distilled_student
@@ -368,8 +386,9 @@ check_distilled_student(distil)
 #
 # With Accelerate, you keep your loop: prepare the student, its optimizer and the loader, move the teacher to the
 # device, and call `accelerator.backward`. The Trainer owns the loop, so you change what it minimizes: a subclass
-# overrides `compute_loss(model, inputs, return_outputs, num_items_in_batch)`. The Trainer calls `model.train()` for the
-# student alone, and knows nothing of the teacher.
+# overrides `compute_loss(model, inputs, return_outputs, num_items_in_batch)`, whose inputs contain the labels. (The
+# argument `compute_loss_func` takes a loss of outputs and labels; it does not receive the inputs that a teacher needs.)
+# The Trainer calls `model.train()` for the student and its modules, and knows nothing of the teacher.
 
 # %% tags=["given"]
 from transformers import Trainer, TrainingArguments
@@ -383,10 +402,10 @@ same_run = plain_trainer_arguments(device)  # equal to a plain raw loop; add the
 #
 # *Contract.*
 # - Run one epoch in order, in batches of `rows`, with SGD at `learning_rate`; `same_run` holds the other arguments.
-# - Both models take a batch without its labels and return an output with `.logits`; the labels are in
-#   `inputs["labels"]`.
-# - The loss is `loss_function(student_logits, teacher_logits, labels)`. The teacher is already on the device; what the
-#   contract of the raw loop demands of it holds here, too. Return nothing.
+# - Both models return an output with `.logits`. The labels are in `inputs["labels"]`; the models do not need them.
+# - The loss is `loss_function(student_logits, teacher_logits, labels)`.
+# - As in the raw loop: each model runs once for each batch, the student in train mode; the teacher in eval mode,
+#   without a graph, outside the optimizer, with weights that end unchanged. It is on the device already.
 
 # %% tags=["given"]
 from grader import check_distillation_trainer
@@ -439,7 +458,8 @@ def train_pairs():
         with torch.no_grad():
             distance = F.mse_loss(student.eval()(**rows).logits, teacher.eval()(**rows).logits)
         print(f"{moment:<7} the squared distance of the logits is {distance:.2g}")
-        distil_with_trainer(student, teacher, match_logits, pairs, 8, 0.05) if moment == "before" else None
+        if moment == "before":
+            distil_with_trainer(student, teacher, match_logits, pairs, 8, 0.002)
 
 
 look(train_pairs)
@@ -449,7 +469,7 @@ check_distillation_trainer(distil_with_trainer)
 
 # %% [markdown] tags=["hint"]
 # <details><summary>Hint</summary>
-# First: what would the model return if its inputs still held the labels?<br>
+# First: a model that receives the labels computes a loss of its own, too. Which loss does the Trainer minimize?<br>
 # Then: a function defined inside yours can use the teacher and the loss, and so can a class.
 # </details>
 
@@ -476,9 +496,9 @@ print(f"the pruned forward takes {times.ratios[1]:.2f} times as long")
 
 # %% [markdown]
 # Half of the weights are zero, but nothing got smaller: zeros are stored like other numbers, and the masks take extra
-# memory. Bytes and time fall only if whole rows, heads or layers are removed (*structured* pruning, after which
-# distillation repairs the loss), or if the hardware knows the pattern: two zeros in each group of four on NVIDIA's
-# sparse tensor cores.
+# memory. Expect about the same time or a little more, because each forward applies the masks. Bytes and time fall only
+# if whole rows, heads or layers are removed (*structured* pruning, after which distillation repairs the loss), or if
+# the hardware knows the pattern: two zeros in each group of four on NVIDIA's sparse tensor cores.
 
 # %% [markdown]
 # - **Use it when** a model must be small or fast at inference, and there is a better one whose answers you may use.
@@ -489,7 +509,8 @@ print(f"the pruned forward takes {times.ratios[1]:.2f} times as long")
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>Why is the soft loss multiplied by the temperature squared?</summary>
-# Its gradient fades like one over the temperature squared; the factor keeps its balance with the loss of the labels.
+# At high temperatures its gradient fades like one over their square; the factor nearly keeps its balance with the
+# labels' loss.
 # </details>
 # <details><summary>What is the difference between `teacher(rows).detach()` and a teacher under `no_grad`?</summary>
 # The gradient is the same. But the first builds the teacher's graph, and holds its activations until the logits are

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from torch import Tensor
@@ -23,7 +24,7 @@ def check_soft_gradient(soft_gradient: Callable[..., Any], seed: int) -> Observa
 
 @make_check("distillation_loss", ("student_logits", "teacher_logits", "labels", "temperature", "alpha"))
 def check_distillation_loss(distillation_loss: Callable[..., Any], seed: int) -> Observation:
-    """Compute three losses and their gradients."""
+    """Compute losses and their gradients, among them each of the two alone."""
 
     def scalar(*arguments: Any) -> Tensor:
         return _tensor(distillation_loss(*arguments), ())
@@ -60,5 +61,7 @@ def _tensor(value: Any, shape: tuple[int, ...]) -> Tensor:
         fail("no_tensor_returned", expected, f"a value of type {type(value).__name__}", "Return a tensor.")
     if value.shape != shape:
         look_at = "Your tensor has another shape. Look at the dimension over which you add or average."
+        if value.numel() == prod(shape):
+            look_at = "Your tensor has an extra dimension of size 1. Look at where you add it, and index it away."
         fail("another_shape", expected, f"shape {list(value.shape)}", look_at)
     return value

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from grader.observing.contract import fail
+
 
 @dataclass(frozen=True)
 class LogitsCase:
@@ -46,24 +48,35 @@ def gradient_cases(seed: int) -> tuple[LogitsCase, ...]:
 
 
 def loss_cases(seed: int) -> tuple[LogitsCase, ...]:
-    """Batches whose rows and classes differ in number, at several temperatures and weights."""
+    """Batches whose rows and classes differ in number, at several temperatures and weights; then each loss alone."""
     draw = random.Random(seed)
     drawn = LogitsCase(draw.randrange(2, 6), draw.randrange(7, 12), draw.choice((2.5, 6.0)), 0.8, seed + 2)
-    return LogitsCase(4, 5, 4.0, 0.7, seed), LogitsCase(1, 3, 1.0, 0.25, seed + 1), drawn
+    mixed = LogitsCase(5, 6, 4.0, 0.7, seed), LogitsCase(1, 3, 1.0, 0.25, seed + 1), drawn
+    return *mixed, LogitsCase(3, 7, 2.0, 1.0, seed + 3), LogitsCase(4, 5, 3.0, 0.0, seed + 4)
 
 
 def run_gradient(soft_gradient: Callable[..., Any], case: LogitsCase) -> Any:
     """Ask for the gradient of one row."""
     student, teacher, _ = case.draw()
-    return soft_gradient(student, teacher, case.temperature)
+    answer = soft_gradient(student, teacher, case.temperature)
+    _require_unchanged(case, student, teacher)
+    return answer
 
 
 def run_loss(distillation_loss: Callable[..., Any], case: LogitsCase) -> dict[str, Any]:
-    """Compute a loss and its gradients; 0 for the teacher's where none arrives."""
+    """Compute a loss and its gradients, by logits that are no leaves; 0 for the teacher's where none arrives."""
     student, teacher, labels = case.draw()
-    student.requires_grad_()
-    teacher.requires_grad_()
-    loss = distillation_loss(student, teacher, labels, case.temperature, case.alpha)
+    leaves = student.requires_grad_(), teacher.requires_grad_()
+    answers = [logits.clone() for logits in leaves]
+    loss = distillation_loss(*answers, labels, case.temperature, case.alpha)
+    _require_unchanged(case, *answers)
     loss.backward()
-    gradients = [torch.zeros_like(logits) if logits.grad is None else logits.grad for logits in (student, teacher)]
+    gradients = [torch.zeros_like(logits) if logits.grad is None else logits.grad for logits in leaves]
     return {"teacher": gradients[1], "loss": loss.detach(), "gradient": gradients[0]}
+
+
+def _require_unchanged(case: LogitsCase, *answers: Tensor) -> None:
+    for name, found, drawn in zip(("student", "teacher"), answers, case.draw(), strict=False):
+        if not torch.equal(found, drawn):
+            look_at = f"You overwrite the {name}'s logits in place, and the caller still needs them. Make a new tensor."
+            fail("inputs_changed", f"the {name}'s logits as they came", "other numbers after the call", look_at)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from grader.device import lesson_device
+from grader.observing.contract import fail
 from grader.observing.library_calls import record_library_calls
 from grader.observing.recording import flat_weights, record_training
 from grader.testbed.pair_runs import make_run_dataset, make_run_model
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 Batch = tuple[Tensor, Tensor]
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
 FEATURES, CLASSES = 6, 4
+SETTINGS = ("lr", "momentum", "weight_decay")
 
 
 @dataclass(frozen=True)
@@ -30,15 +33,15 @@ class DistilCase:
     """One pass over batches; teacher and student have layers that behave differently in train and eval mode.
 
     Attributes:
-        batches: How many there are.
-        rows: Rows of each.
+        rows: Rows of a batch.
+        updates: Batches of the pass.
         learning_rate: Of SGD.
         is_student_in_eval: Whether the student comes in eval mode.
         seed: Seed of weights and data.
     """
 
-    batches: int
     rows: int
+    updates: int
     learning_rate: float
     is_student_in_eval: bool
     seed: int
@@ -60,7 +63,7 @@ class DistilCase:
         shape = (self.rows, FEATURES)
         return [
             (torch.randn(shape, generator=draw), torch.randint(CLASSES, shape[:1], generator=draw))
-            for _ in range(self.batches)
+            for _ in range(self.updates)
         ]
 
 
@@ -93,8 +96,8 @@ def distil_cases(seed: int) -> tuple[DistilCase, ...]:
     """A student in train mode, and one that was left in eval mode."""
     draw = random.Random(seed)
     return (
-        DistilCase(5, 8, 0.1, False, seed),
-        DistilCase(draw.randrange(3, 7), draw.choice((5, 12)), draw.choice((0.05, 0.2)), True, seed + 1),
+        DistilCase(8, 5, 0.1, False, seed),
+        DistilCase(draw.choice((5, 12)), draw.randrange(3, 7), draw.choice((0.05, 0.2)), True, seed + 1),
     )
 
 
@@ -114,22 +117,28 @@ def record_teacher(teacher: nn.Module) -> Iterator[dict[str, Any]]:
     """Record each forward of the teacher, and whether an optimizer or a gradient reaches it.
 
     Yields:
-        "modes", whether it was in train mode in each forward; "graphs", whether its output needed a gradient;
-        after the block "changed", "optimized" and "has_gradients".
+        "modes", whether a part of it was in train mode in each forward; "graphs", whether its logits needed a
+        gradient; after the block "changed", "optimized" and "has_gradients".
     """
     record: dict[str, Any] = {"modes": [], "graphs": [], "optimized": False}
     own = {id(parameter) for parameter in teacher.parameters()}
+    modes: list[bool] = []
 
-    def note(module: nn.Module, _: Any, output: Any) -> None:
-        record["modes"].append(any(inner.training for inner in module.modules()))
-        record["graphs"].append(bool(getattr(output, "logits", output).requires_grad))
+    def note_mode(module: nn.Module, *_: Any) -> None:
+        modes.append(module.training)
+
+    def note_answer(module: nn.Module, _: Any, logits: Tensor) -> None:
+        record["modes"].append(any(modes) or module.training)
+        record["graphs"].append(logits.requires_grad)
+        modes.clear()
 
     def note_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-        held = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-        record["optimized"] |= bool(held & own)
+        record["optimized"] |= bool(_held(optimizer) & own)
 
     before = [value.detach().clone() for value in teacher.state_dict().values()]
-    handles = [teacher.register_forward_hook(note), register_optimizer_step_pre_hook(note_step)]
+    *parts, last = list(teacher.modules())[1:]  # hooks of its parts also run in teacher.forward(inputs)
+    handles = [part.register_forward_hook(note_mode) for part in parts]
+    handles += [last.register_forward_hook(note_answer), register_optimizer_step_pre_hook(note_step)]
     try:
         yield record
     finally:
@@ -140,20 +149,75 @@ def record_teacher(teacher: nn.Module) -> Iterator[dict[str, Any]]:
         record["has_gradients"] = any(parameter.grad is not None for parameter in teacher.parameters())
 
 
+@contextlib.contextmanager
+def record_student(student: nn.Module) -> Iterator[tuple[dict[str, Any], Loss]]:
+    """Record what the student and the loss are given, and each update.
+
+    Yields:
+        A record, and the loss that the run is given. "seen", the sum of each row of each forward; of each call of the
+        loss "labels" and "targets", its second argument; "steps", the optimizer and its settings at each update; after
+        the block "student_rows" and "student_modes" of each forward, and "gradients", their norm at each update.
+    """
+    record: dict[str, Any] = {"seen": [], "labels": [], "targets": [], "steps": []}
+    own = {id(parameter) for parameter in student.parameters()}
+    graphs: list[bool] = []
+
+    def note_rows(module: nn.Module, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if module is student:  # a deep copy keeps the hooks of its original
+            inputs = [value for value in (*arguments, *keywords.values()) if isinstance(value, Tensor)]
+            rows = [value.double().sum(1) for value in inputs if value.dim() == 2]
+            record["seen"].append(torch.stack(rows).sum(0).tolist() if rows else [])
+
+    def note_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        held = _held(optimizer)
+        if held & own:
+            settings = {name: float(optimizer.param_groups[0].get(name) or 0) for name in SETTINGS}
+            name = type(optimizer).__name__
+            record["steps"].append({**settings, "optimizer": name, "left_out": len(own - held)})
+
+    def loss_function(student_logits: Tensor, teacher_logits: Tensor, labels: Tensor) -> Tensor:
+        loss = matching_loss(student_logits, teacher_logits, labels)
+        graphs.append(loss.requires_grad)
+        record["labels"].append(labels.tolist())
+        record["targets"].append(teacher_logits.detach().double().flatten().tolist())
+        return loss
+
+    handles = [register_optimizer_step_pre_hook(note_step)]
+    handles.append(student.register_forward_pre_hook(note_rows, with_kwargs=True))
+    try:
+        with record_training(student) as trained:
+            yield record, loss_function
+    except RuntimeError:
+        if graphs and not any(graphs):
+            look_at = "You run the student under no_grad, too. Only the teacher's forward belongs there."
+            fail("student_without_a_graph", "a loss with a graph", "a loss without a graph", look_at)
+        raise
+    finally:
+        for handle in handles:
+            handle.remove()
+    gradients = [gradient.norm().item() for gradient in trained.gradients]
+    record.update(student_rows=trained.forward_rows, student_modes=trained.is_training, gradients=gradients)
+
+
 def run_distil(distil: Callable[..., Any], case: DistilCase) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Train the student of a case; return losses and weights, and what was recorded of the teacher."""
+    """Train the student of a case; return losses and weights, and the record of the run."""
     device = lesson_device()
     student, teacher = (model.to(device) for model in case.make_models())
     batches = [(inputs.to(device), labels.to(device)) for inputs, labels in case.draw()]
-    with record_teacher(teacher) as record:
-        losses = distil(student, teacher, matching_loss, batches, case.learning_rate)
-    return {"weights": flat_weights(student).cpu(), "losses": losses}, record
+    with record_teacher(teacher) as asked, record_student(student) as (record, loss_function):
+        losses = distil(student, teacher, loss_function, batches, case.learning_rate)
+    return {"weights": flat_weights(student).cpu(), "losses": losses}, record | asked
 
 
 def run_trainer(train: Callable[..., Any], case: TrainerCase) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Train the student of a case on sentence pairs; return its weights, and the records of teacher and library."""
+    """Train the student of a case on sentence pairs; return its weights, and the records of run and library."""
     student, teacher = (model.to(lesson_device()) for model in case.make_models())
-    with record_training(student) as training, record_library_calls(training) as calls, record_teacher(teacher) as seen:
-        train(student, teacher, matching_loss, case.make_dataset(), case.rows, case.learning_rate)
-    usage = {"forwards": len(training.forward_rows), "in_trainer": sum(calls["forwards_in_trainer"])}
-    return {"weights": flat_weights(student).cpu()}, {**seen, **usage, "updates": case.updates}
+    with record_training(student) as training, record_library_calls(training) as calls:
+        with record_teacher(teacher) as asked, record_student(student) as (record, loss_function):
+            train(student, teacher, loss_function, case.make_dataset(), case.rows, case.learning_rate)
+    usage = {"in_trainer": sum(calls["forwards_in_trainer"])}
+    return {"weights": flat_weights(student).cpu()}, record | asked | usage
+
+
+def _held(optimizer: torch.optim.Optimizer) -> set[int]:
+    return {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}

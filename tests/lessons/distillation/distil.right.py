@@ -42,3 +42,11 @@ def distil(student, teacher, loss_function, batches, learning_rate):
 # -         with torch.no_grad():
 # -             teacher_logits = teacher(inputs)
 # +         teacher_logits = teacher.requires_grad_(False)(inputs)
+
+# %% edit="forward_by_name"
+# -             teacher_logits = teacher(inputs)
+# +             teacher_logits = teacher.forward(inputs)
+
+# %% edit="tensors_without_a_graph"
+# -         losses.append(loss.item())
+# +         losses.append(loss.detach())

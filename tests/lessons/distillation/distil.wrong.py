@@ -16,7 +16,7 @@ def distil(student, teacher, loss_function, batches, learning_rate):
     return losses
 
 
-# %% answer="copied_from_lesson" code="teacher_asked_too_rarely"
+# %% answer="copied_from_lesson" code="teacher_not_once_a_batch"
 # Source: the stored answers of the comparison
 def distil(student, teacher, loss_function, batches, learning_rate):
     teacher.eval()
@@ -64,7 +64,7 @@ def distil(student, teacher, loss_function, batches, learning_rate):
 # -     optimizer = torch.optim.SGD(student.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD([*student.parameters(), *teacher.parameters()], lr=learning_rate)
 
-# %% edit="asked_twice" code="teacher_asked_again"
+# %% edit="asked_twice" code="teacher_not_once_a_batch"
 # Source: the logits computed once more for the loss
 # -             teacher_logits = teacher(inputs)
 # +             teacher(inputs)
@@ -90,12 +90,8 @@ def distil(student, teacher, loss_function, batches, learning_rate):
 # -         loss = loss_function(student(inputs), teacher_logits, labels)
 # +         loss = loss_function(student(inputs), teacher_logits.softmax(dim=1), labels)
 
-# %% edit="pseudo_labels" code="labels_of_the_teacher"
-# Source: pseudo-labels
-# -         loss = loss_function(student(inputs), teacher_logits, labels)
-# +         loss = loss_function(student(inputs), teacher_logits, teacher_logits.argmax(dim=1))
 
-# %% edit="labels_only" code="teacher_ignored"
+# %% edit="labels_only" code="loss_function_not_called"
 # Source: the loss of an ordinary loop
 # -         loss = loss_function(student(inputs), teacher_logits, labels)
 # +         loss = F.cross_entropy(student(inputs), labels)
@@ -109,3 +105,51 @@ def distil(student, teacher, loss_function, batches, learning_rate):
 # Source: return forgotten
 #           losses.append(loss.item())
 # -     return losses
+
+# %% edit="two_passes" code="other_number_of_batches"
+# Source: epochs=2
+# -     for inputs, labels in batches:
+# +     for inputs, labels in batches * 2:
+
+# %% edit="student_twice" code="student_runs_again"
+# Source: a forward for the log
+# -         loss = loss_function(student(inputs), teacher_logits, labels)
+# +         student(inputs)
+# +         loss = loss_function(student(inputs), teacher_logits, labels)
+
+# %% edit="no_grad_for_both" code="student_without_a_graph"
+# Source: one block for both forwards
+# -             teacher_logits = teacher(inputs)
+# -         loss = loss_function(student(inputs), teacher_logits, labels)
+# +             teacher_logits, student_logits = teacher(inputs), student(inputs)
+# +         loss = loss_function(student_logits, teacher_logits, labels)
+
+# %% edit="cleared_too_late" code="update_without_a_gradient"
+# Source: zero_grad after backward
+# -         optimizer.zero_grad()
+# -         loss.backward()
+# +         loss.backward()
+# +         optimizer.zero_grad()
+
+# %% edit="accumulated" code="batches_without_an_update"
+# Source: one update at the end
+# -         optimizer.zero_grad()
+#           loss.backward()
+# -         optimizer.step()
+#           losses.append(loss.item())
+# +     optimizer.step()
+
+# %% edit="default_rate" code="other_learning_rate"
+# Source: the rate left out
+# -     optimizer = torch.optim.SGD(student.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(student.parameters())
+
+# %% edit="head_alone" code="parameters_left_out"
+# Source: fine-tuning of the last layer
+# -     optimizer = torch.optim.SGD(student.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(list(student.parameters())[-2:], lr=learning_rate)
+
+# %% edit="after_the_update" code="losses_after_the_update"
+# Source: the loss of the log
+# -         losses.append(loss.item())
+# +         losses.append(loss_function(student(inputs), teacher_logits, labels).item())

@@ -36,3 +36,7 @@ def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning
 # %% edit="logits_by_position"
 # -             loss = loss_function(outputs.logits, teacher_logits, labels)
 # +             loss = loss_function(outputs[0], teacher_logits, labels)
+
+# %% edit="labels_in_the_inputs"
+# -             labels = inputs.pop("labels")
+# +             labels = inputs["labels"]

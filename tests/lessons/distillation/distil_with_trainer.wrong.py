@@ -1,6 +1,6 @@
 # Wrong answers to distil_with_trainer.
 
-# %% answer="plain_baseline" code="teacher_not_asked"
+# %% answer="plain_baseline" code="compute_loss_not_overridden"
 # Source: the Trainer as it is
 def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning_rate):
     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
@@ -22,7 +22,7 @@ def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning
         optimizer.zero_grad()
 
 
-# %% edit="hard_coded" code="teacher_asked_too_rarely" seed=20011
+# %% edit="hard_coded" code="other_batch_size" seed=20011
 # Source: the batch size of the notebook's case, written down
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"per_device_train_batch_size": 4, "learning_rate": learning_rate}
@@ -43,7 +43,7 @@ def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning
 # -                 teacher_logits = teacher(**inputs).logits
 # +             teacher_logits = teacher(**inputs).logits.detach()
 
-# %% edit="own_loss_of_the_model" code="labels_alone"
+# %% edit="own_loss_of_the_model" code="loss_function_not_called"
 # Source: the model's own loss is returned
 # -             loss = loss_function(outputs.logits, teacher_logits, labels)
 # +             loss = F.cross_entropy(outputs.logits, labels)
@@ -53,7 +53,7 @@ def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning
 # -             loss = loss_function(outputs.logits, teacher_logits, labels)
 # +             loss = loss_function(teacher_logits, outputs.logits, labels)
 
-# %% edit="asked_twice" code="teacher_asked_again"
+# %% edit="asked_twice" code="teacher_not_once_a_batch"
 # Source: the labels' loss of the teacher is computed for the log
 # -                 teacher_logits = teacher(**inputs).logits
 # +                 teacher(**inputs, labels=labels)
@@ -69,14 +69,30 @@ def distil_with_trainer(student, teacher, loss_function, dataset, rows, learning
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate, "optim": "adamw_torch"}
 
-# %% edit="linear" code="falls_linearly"
+# %% edit="linear" code="other_learning_rate"
 # Source: lr_scheduler_type left at its default
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run |= {"lr_scheduler_type": "linear"}
 
-# %% edit="drop_last" code="teacher_asked_too_rarely"
+# %% edit="drop_last" code="other_number_of_batches"
 # Source: batches of one size
 # -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
 # +     run |= {"dataloader_drop_last": True}
+
+# %% edit="child_of_the_student" code="teacher_trained"
+# Source: a teacher kept as an attribute of the student
+#       teacher.eval()
+# +     student.teacher = teacher
+
+# %% edit="eval_for_both" code="student_in_eval_mode"
+# Source: model.eval() in compute_loss
+# -             outputs = model(**inputs)
+# +             outputs = model.eval()(**inputs)
+
+# %% edit="accumulated" code="batches_without_an_update"
+# Source: an argument of another run
+# -     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     run = same_run | {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     run |= {"gradient_accumulation_steps": 2}

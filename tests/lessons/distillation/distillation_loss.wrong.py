@@ -20,12 +20,12 @@ def distillation_loss(student_logits, teacher_logits, labels, temperature, alpha
 # -     teacher = F.softmax(teacher_logits.detach() / temperature, dim=1)
 # +     teacher = F.softmax(teacher_logits / temperature, dim=1)
 
-# %% edit="default_reduction" code="mean_over_classes"
+# %% edit="default_reduction" code="another_reduction"
 # Source: the default of F.kl_div
 # -     soft = F.kl_div(student, teacher, reduction="batchmean")
 # +     soft = F.kl_div(student, teacher)
 
-# %% edit="summed" code="rows_added"
+# %% edit="summed" code="another_reduction"
 # Source: reduction="sum"
 # -     soft = F.kl_div(student, teacher, reduction="batchmean")
 # +     soft = F.kl_div(student, teacher, reduction="sum")
@@ -40,7 +40,7 @@ def distillation_loss(student_logits, teacher_logits, labels, temperature, alpha
 # -     return alpha * temperature**2 * soft + (1 - alpha) * hard
 # +     return alpha * soft + (1 - alpha) * hard
 
-# %% edit="once" code="temperature_once"
+# %% edit="once" code="temperature_squared_missing"
 # Source: the chain rule's factor alone
 # -     return alpha * temperature**2 * soft + (1 - alpha) * hard
 # +     return alpha * temperature * soft + (1 - alpha) * hard
@@ -100,3 +100,31 @@ def distillation_loss(student_logits, teacher_logits, labels, temperature, alpha
 # Source: reduction="none", added over the classes
 # -     soft = F.kl_div(student, teacher, reduction="batchmean")
 # +     soft = F.kl_div(student, teacher, reduction="none").sum(dim=1)
+
+# %% edit="frozen" code="raised_runtime_error"
+# Because: PyTorch names the call that works for logits that were computed, detach().
+# Source: requires_grad_(False), as for a model
+# -     teacher = F.softmax(teacher_logits.detach() / temperature, dim=1)
+# +     teacher = F.softmax(teacher_logits.requires_grad_(False) / temperature, dim=1)
+
+# %% edit="probabilities_first" code="arguments_of_kl_swapped"
+# Source: target before input
+# -     soft = F.kl_div(student, teacher, reduction="batchmean")
+# +     soft = F.kl_div(teacher, student, reduction="batchmean")
+
+# %% edit="over_rows" code="softmax_over_rows"
+# Source: dim=0, as for one row
+# -     student = F.log_softmax(student_logits / temperature, dim=1)
+# -     teacher = F.softmax(teacher_logits.detach() / temperature, dim=1)
+# +     student = F.log_softmax(student_logits / temperature, dim=0)
+# +     teacher = F.softmax(teacher_logits.detach() / temperature, dim=0)
+
+# %% edit="constant_weights" code="alpha_not_used"
+# Source: a tutorial that weighs both alike
+# -     return alpha * temperature**2 * soft + (1 - alpha) * hard
+# +     return 0.5 * temperature**2 * soft + 0.5 * hard
+
+# %% edit="labels_detached" code="graph_cut"
+# Source: detach() on the wrong tensor
+# -     return alpha * temperature**2 * soft + (1 - alpha) * hard
+# +     return alpha * temperature**2 * soft + (1 - alpha) * hard.detach()

@@ -62,11 +62,6 @@ def soft_gradient(student_logits, teacher_logits, temperature):
 # -     return (student - teacher) / temperature
 # +     return (student_logits - teacher_logits) / temperature
 
-# %% edit="mean" code="averaged_over_classes"
-# Source: reduction="mean"
-# -     return (student - teacher) / temperature
-# +     return (student - teacher) / temperature / len(student)
-
 
 # %% answer="autograd_of_the_other" code="arguments_of_kl_swapped"
 # Source: F.kl_div with the teacher first
@@ -86,3 +81,24 @@ def soft_gradient(student_logits, teacher_logits, temperature):
 # Source: .tolist()
 # -     return (student - teacher) / temperature
 # +     return ((student - teacher) / temperature).tolist()
+
+# %% edit="limit" code="logits_subtracted"
+# Source: the limit of high temperatures, pasted in
+# -     return (student - teacher) / temperature
+# +     difference = student_logits - student_logits.mean() - teacher_logits + teacher_logits.mean()
+# +     return difference / temperature**2 / len(difference)
+
+# %% edit="label_of_the_teacher" code="teacher_made_hard"
+# Source: q - label
+# -     student = torch.softmax(student_logits / temperature, dim=0)
+# -     teacher = torch.softmax(teacher_logits / temperature, dim=0)
+# -     return (student - teacher) / temperature
+# +     student = torch.softmax(student_logits, dim=0)
+# +     student[teacher_logits.argmax()] -= 1
+# +     return student / temperature
+
+# %% edit="in_place" code="inputs_changed"
+# Source: /= saves a tensor
+# -     student = torch.softmax(student_logits / temperature, dim=0)
+# +     student_logits /= temperature
+# +     student = torch.softmax(student_logits, dim=0)

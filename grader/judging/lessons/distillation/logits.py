@@ -12,7 +12,7 @@ from torch import Tensor
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.distillation.logits import LogitsCase, gradient_cases, loss_cases, run_gradient, run_loss
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -46,7 +46,7 @@ def judge_soft_gradient(observation: Observation, seed: int) -> Verdict:
         answer,
         expected=f"{_numbers(answer.truth)} at temperature {case.temperature:g}",
         measured=_numbers(answer.value),
-        otherwise="Derive it for two classes first: by the chain rule, what does dividing the logits multiply?",
+        otherwise=_difference_of_gradients(answer),
     )
 
 
@@ -67,9 +67,47 @@ def judge_distillation_loss(observation: Observation, seed: int) -> Verdict:
             part,
             expected=f"{what} of {_size(part.truth)} ({place})",
             measured=_size(part.value),
-            otherwise="Set alpha to 1, then to 0: which of the two losses differs from the definition?",
+            otherwise=_difference_of_losses(part, what.split()[-1]),
         )
     return Verdict(PASSED, "", f"{count} losses right, and none of their gradients reaches the teacher")
+
+
+def _difference_of_gradients(answer: Answer) -> str:
+    value, truth = answer.value, answer.truth
+    if 0 not in answer.wrong:
+        return "Your gradient is right at temperature 1. Look at each place where you use the temperature."
+    if (value - truth).norm() < 0.02 * truth.norm():
+        return "Your gradient is right to about two digits. Keep the dtype of the logits."
+    if not value.any():
+        return "Your gradient is 0. Look at the dimension of your softmax: is it that of the classes?"
+    if abs(value.sum()) > 1e-3 * value.norm():
+        return (
+            f"Your numbers add up to {value.sum():.3g}. A gradient by logits adds up to 0, because a constant added to "
+            "all logits changes no distribution. Look at what you differentiate, and by what."
+        )
+    if F.cosine_similarity(value, truth, dim=0).abs() > 0.999:
+        return f"Your gradient is {value @ truth / (truth @ truth):.3g} times the right one. Look at its factors."
+    return (
+        "Your gradient adds up to 0 as it should, but has another direction. Derive it for two classes at temperature "
+        "1 first: which distribution is the target, and which depends on the student's logits?"
+    )
+
+
+def _difference_of_losses(part: Answer, what: str) -> str:
+    soft, hard = (part.only(index) for index in (3, 4))  # alpha 1 and alpha 0
+    case: LogitsCase = part.table.reference.cases(part.seed)[3]
+    return (
+        f"Your {what} is {_ratio(hard)} the right one at alpha 0, where it is that of the labels alone, and "
+        f"{_ratio(soft)} at alpha 1, where it is the soft one ({case.rows} rows, {case.classes} classes, temperature "
+        f"{case.temperature:g}). Look at the one that is wrong alone, or else at how you weigh and add them."
+    )
+
+
+def _ratio(one: Answer) -> str:
+    if one.is_right:
+        return "exactly"
+    value, truth = (side.flatten() for side in (one.value, one.truth))
+    return f"{float(value @ truth / (truth @ truth)):.3g} times"
 
 
 def _numbers(values: Tensor) -> str:
@@ -94,6 +132,11 @@ def _loss(function: Callable[..., Any], case: LogitsCase) -> dict[str, Any]:
 STUDENT = "torch.softmax(student_logits / temperature, dim=-1)"
 TEACHER = "torch.softmax(teacher_logits / temperature, dim=-1)"
 DIFFERENCE = "(student - teacher) / temperature"
+NO_CHAIN_RULE = {DIFFERENCE: "student - teacher"}
+SHARP_STUDENT = {STUDENT: "torch.softmax(student_logits, dim=-1)"}
+SHARP_TEACHER = {TEACHER: "torch.softmax(teacher_logits, dim=-1)"}
+HARD_TEACHER = {TEACHER: "F.one_hot(teacher_logits.argmax(), len(teacher_logits))"}
+MULTIPLIED = {STUDENT: STUDENT.replace("/", "*"), TEACHER: TEACHER.replace("/", "*")}
 is_near = within(relative=1e-5, absolute=1e-7)
 
 GRADIENT = ReferenceTable(
@@ -102,7 +145,7 @@ GRADIENT = ReferenceTable(
         "temperature_of_the_chain_rule_missing",
         "You return the difference of the two distributions. The logits were divided by the temperature, so the chain "
         "rule divides once more.",
-        {DIFFERENCE: "student - teacher"},
+        NO_CHAIN_RULE,
     ),
     Misconception(
         "direction_reversed",
@@ -124,60 +167,32 @@ GRADIENT = ReferenceTable(
     Misconception(
         "temperature_for_the_student_only",
         "You soften the student's logits and not the teacher's. Both are divided by the temperature.",
-        {TEACHER: "torch.softmax(teacher_logits, dim=-1)"},
-        variants=[{TEACHER: "torch.softmax(teacher_logits, dim=-1)", DIFFERENCE: "student - teacher"}],
+        SHARP_TEACHER,
+        variants=[SHARP_TEACHER | NO_CHAIN_RULE],
     ),
     Misconception(
         "temperature_for_the_teacher_only",
         "You soften the teacher's logits and not the student's. Both are divided by the temperature.",
-        {STUDENT: "torch.softmax(student_logits, dim=-1)"},
-        variants=[{STUDENT: "torch.softmax(student_logits, dim=-1)", DIFFERENCE: "student - teacher"}],
+        SHARP_STUDENT,
+        variants=[SHARP_STUDENT | NO_CHAIN_RULE],
     ),
     Misconception(
         "temperature_not_used",
         "You take both distributions at temperature 1. Divide the logits first.",
-        {
-            STUDENT: "torch.softmax(student_logits, dim=-1)",
-            TEACHER: "torch.softmax(teacher_logits, dim=-1)",
-            DIFFERENCE: "student - teacher",
-        },
-        variants=[
-            {
-                STUDENT: "torch.softmax(student_logits, dim=-1)",
-                TEACHER: "torch.softmax(teacher_logits, dim=-1)",
-            }
-        ],
+        SHARP_STUDENT | SHARP_TEACHER | NO_CHAIN_RULE,
+        variants=[SHARP_STUDENT | SHARP_TEACHER],
     ),
     Misconception(
         "logits_multiplied",
         "You multiply the logits by the temperature, which makes both distributions sharper. Divide.",
-        {
-            STUDENT: "torch.softmax(student_logits * temperature, dim=-1)",
-            TEACHER: "torch.softmax(teacher_logits * temperature, dim=-1)",
-        },
-        variants=[
-            {
-                STUDENT: "torch.softmax(student_logits * temperature, dim=-1)",
-                TEACHER: "torch.softmax(teacher_logits * temperature, dim=-1)",
-                DIFFERENCE: "student - teacher",
-            },
-            {
-                STUDENT: "torch.softmax(student_logits * temperature, dim=-1)",
-                TEACHER: "torch.softmax(teacher_logits * temperature, dim=-1)",
-                DIFFERENCE: "(student - teacher) * temperature",
-            },
-        ],
+        MULTIPLIED,
+        variants=[MULTIPLIED | NO_CHAIN_RULE],
     ),
     Misconception(
         "teacher_made_hard",
         "You compare with the teacher's largest class alone. Its other probabilities are what is to be learned.",
-        {TEACHER: "F.one_hot(teacher_logits.argmax(), len(teacher_logits))"},
-        variants=[
-            {
-                TEACHER: "F.one_hot(teacher_logits.argmax(), len(teacher_logits))",
-                DIFFERENCE: "student - teacher",
-            }
-        ],
+        HARD_TEACHER,
+        variants=[HARD_TEACHER | NO_CHAIN_RULE, HARD_TEACHER | SHARP_STUDENT],
     ),
     Misconception(
         "logarithms_subtracted",
@@ -187,14 +202,16 @@ GRADIENT = ReferenceTable(
     ),
     Misconception(
         "logits_subtracted",
-        "You subtract logits. That is the limit of high temperatures, with another factor.",
+        "You subtract logits. That is the limit for high temperatures: look at what holds at temperature 1.",
         {DIFFERENCE: "(student_logits - teacher_logits) / temperature"},
-        variants=[{DIFFERENCE: "student_logits - teacher_logits"}],
-    ),
-    Misconception(
-        "averaged_over_classes",
-        "You divide by the number of classes as well. KL adds over the classes.",
-        {DIFFERENCE: "(student - teacher) / temperature / len(student)"},
+        variants=[
+            {DIFFERENCE: "student_logits - teacher_logits"},
+            {DIFFERENCE: "(student_logits - teacher_logits) / temperature**2 / len(student)"},
+            {
+                DIFFERENCE: "(student_logits - student_logits.mean() - teacher_logits + teacher_logits.mean())"
+                " / temperature**2 / len(student)"
+            },
+        ],
     ),
     Misconception(
         "arguments_of_kl_swapped",
@@ -204,7 +221,6 @@ GRADIENT = ReferenceTable(
             " - (student * (student.log() - teacher.log())).sum()) / temperature"
         },
     ),
-    hard_coded(gradient_cases),
     run=_gradient,
     cases=gradient_cases,
     is_near=is_near,
@@ -214,46 +230,35 @@ SOFT = 'F.kl_div(student, teacher, log_target=True, reduction="batchmean")'
 SUM = "alpha * temperature**2 * soft + (1 - alpha) * hard"
 STUDENT_LOG = "F.log_softmax(student_logits / temperature, dim=-1)"
 TEACHER_LOG = "F.log_softmax(teacher_logits.detach() / temperature, dim=-1)"
+UNSQUARED = {SUM: "alpha * soft + (1 - alpha) * hard"}
+SHARP = {side: side.replace(" / temperature", "") for side in (STUDENT_LOG, TEACHER_LOG)}
 
 LOSS = ReferenceTable(
     distillation_loss,
     Misconception(
         "gradient_reaches_the_teacher",
-        "Your loss sends a gradient to the teacher, which would learn from its student. Detach the teacher's logits.",
-        {"teacher_logits.detach()": "teacher_logits"},
-        variants=[
-            {"teacher_logits.detach()": "teacher_logits", SOFT: SOFT.replace("batchmean", "mean")},
-            {"teacher_logits.detach()": "teacher_logits", SUM: "alpha * soft + (1 - alpha) * hard"},
-        ],
+        "Your loss sends a gradient to the teacher, which is not to learn from its student. Detach its logits.",
+        shown_by=lambda answer: not answer.part("teacher").is_right,
     ),
     Misconception(
-        "mean_over_classes",
-        'You average the soft loss over classes, too, so it is too small by their number. Set reduction="batchmean".',
+        "another_reduction",
+        "You do not average the soft loss over the rows alone: by its default kl_div divides by the classes, too. Set "
+        'reduction="batchmean", and keep both arguments at [rows, classes].',
         {SOFT: SOFT.replace("batchmean", "mean")},
-        variants=[{SOFT: "F.kl_div(student, teacher, log_target=True)"}],
-    ),
-    Misconception(
-        "rows_added",
-        "You add the soft loss over the rows. Both losses are means over rows.",
-        {SOFT: SOFT.replace("batchmean", "sum")},
+        variants=[{SOFT: SOFT.replace("batchmean", "sum")}],
     ),
     Misconception(
         "arguments_of_kl_swapped",
         "You hand kl_div the teacher first. Its first argument is the student's log-probabilities.",
         {SOFT: SOFT.replace("student, teacher", "teacher, student")},
-        variants=[{SOFT: 'F.kl_div(teacher, student.exp(), reduction="batchmean")'}],
+        variants=[{SOFT: 'F.kl_div(teacher.exp(), student, reduction="batchmean")'}],
     ),
     Misconception(
         "temperature_squared_missing",
-        "You leave the soft loss as it is, so that its gradient fades with the temperature. Multiply it by the "
-        "temperature squared.",
-        {SUM: "alpha * soft + (1 - alpha) * hard"},
-    ),
-    Misconception(
-        "temperature_once",
-        "You multiply the soft loss by the temperature once. One factor is the chain rule's; the other makes good "
-        "that the distributions approach each other.",
-        {SUM: "alpha * temperature * soft + (1 - alpha) * hard"},
+        "You do not multiply the soft loss by the temperature twice. One factor makes good for the chain rule, the "
+        "other for distributions that approach each other.",
+        UNSQUARED,
+        variants=[{SUM: "alpha * temperature * soft + (1 - alpha) * hard"}],
     ),
     Misconception(
         "both_losses_scaled",
@@ -273,17 +278,8 @@ LOSS = ReferenceTable(
     Misconception(
         "temperature_not_used",
         "You compare both distributions at temperature 1. Divide the logits of both first.",
-        {
-            STUDENT_LOG: "F.log_softmax(student_logits, dim=-1)",
-            TEACHER_LOG: "F.log_softmax(teacher_logits.detach(), dim=-1)",
-        },
-        variants=[
-            {
-                STUDENT_LOG: "F.log_softmax(student_logits, dim=-1)",
-                TEACHER_LOG: "F.log_softmax(teacher_logits.detach(), dim=-1)",
-                SUM: "alpha * soft + (1 - alpha) * hard",
-            }
-        ],
+        SHARP,
+        variants=[SHARP | UNSQUARED],
     ),
     Misconception(
         "probabilities_for_log_probabilities",
@@ -292,9 +288,10 @@ LOSS = ReferenceTable(
     ),
     Misconception(
         "log_target_not_declared",
-        "You hand kl_div the teacher's log-probabilities as if they were probabilities. Set log_target=True or "
-        "take softmax.",
+        "You declare another kind of teacher than you hand to kl_div. log_target=True goes with log-probabilities, the "
+        "default with probabilities.",
         {SOFT: 'F.kl_div(student, teacher, reduction="batchmean")'},
+        variants=[{SOFT: SOFT.replace("teacher", "teacher.exp()")}],
     ),
     Misconception(
         "cross_entropy_for_kl",
@@ -314,9 +311,34 @@ LOSS = ReferenceTable(
     ),
     Misconception(
         "losses_added",
-        "You add the losses without weights. Use alpha and 1 - alpha.",
+        "You weigh one of the losses at most. The soft loss has the weight alpha, that of the labels 1 - alpha.",
         {SUM: "temperature**2 * soft + hard"},
-        variants=[{SUM: "soft + hard"}, {SUM: "alpha * temperature**2 * soft + hard"}],
+        variants=[
+            {SUM: text}
+            for text in (
+                "soft + hard",
+                "alpha * temperature**2 * soft + hard",
+                "temperature**2 * soft + (1 - alpha) * hard",
+            )
+        ],
+    ),
+    Misconception(
+        "alpha_not_used",
+        "You weigh with constants in place of alpha. Look at the sum.",
+        {SUM: "0.5 * temperature**2 * soft + 0.5 * hard"},
+        variants=[{SUM: f"{share} * temperature**2 * soft + (1 - {share}) * hard"} for share in (0.7, 0.9)],
+    ),
+    Misconception(
+        "graph_cut",
+        "You return the right number, but the gradient of one of its two losses does not reach the student. Detach the "
+        "teacher's logits alone.",
+        {SUM: "alpha * temperature**2 * soft.detach() + (1 - alpha) * hard"},
+        variants=[{SUM: "alpha * temperature**2 * soft + (1 - alpha) * hard.detach()"}],
+    ),
+    Misconception(
+        "softmax_over_rows",
+        "You take the softmax over the rows. Set dim to that of the classes, the last.",
+        {STUDENT_LOG: STUDENT_LOG.replace("-1", "0"), TEACHER_LOG: TEACHER_LOG.replace("-1", "0")},
     ),
     Misconception(
         "labels_left_out",
@@ -334,14 +356,8 @@ LOSS = ReferenceTable(
         "logits_matched",
         "You return the mean squared difference of logits as the soft loss. Use KL of the two distributions.",
         {SOFT: "F.mse_loss(student_logits, teacher_logits.detach())"},
-        variants=[
-            {
-                SOFT: "F.mse_loss(student_logits, teacher_logits.detach())",
-                SUM: "alpha * soft + (1 - alpha) * hard",
-            }
-        ],
+        variants=[{SOFT: "F.mse_loss(student_logits, teacher_logits.detach())"} | UNSQUARED],
     ),
-    hard_coded(loss_cases),
     run=_loss,
     cases=loss_cases,
     is_near=is_near,
