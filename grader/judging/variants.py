@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from grader.command_line import count
 from grader.judging.edited_source import Part
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import is_near, within
@@ -48,6 +49,7 @@ class FamilyJudge:
         described: Says what a case is, in a few words.
         relative: Largest difference of a number, as a share of the right one.
         absolute: Largest difference of a number.
+        noun: What each number of a list is, in the singular.
     """
 
     reference: Part
@@ -57,6 +59,7 @@ class FamilyJudge:
     described: Callable[[Any], str]
     relative: float = 0.0
     absolute: float = 0.0
+    noun: str = "number"
 
     def table(self, options: Options) -> ReferenceTable:
         """Return the table of one variant."""
@@ -89,11 +92,12 @@ class FamilyJudge:
         if not isinstance(truth, Sequence) or isinstance(truth, str):
             return f"{truth:,}" if isinstance(truth, int) else f"{truth:.6g}", _short(value)
         if not isinstance(value, Sequence) or len(value) != len(truth):
-            return f"{len(truth)} numbers", f"{len(value)} of them" if isinstance(value, Sequence) else _short(value)
+            counted = count(len(value), self.noun) if isinstance(value, Sequence) else _short(value)
+            return count(len(truth), self.noun), counted
         for place, (right, given) in enumerate(zip(truth, value, strict=True)):
             if not is_near(given, right, relative=self.relative, absolute=self.absolute):
-                return f"{right:.6g} in place {place}", _short(given)
-        return f"{len(truth)} numbers", "others"
+                return f"{self.noun} {place} (counted from 0): {right:.6g}", _short(given)
+        return count(len(truth), self.noun), "others"
 
 
 def variant_judges(topic: str, **families: FamilyJudge) -> Callable[[str], Judge]:

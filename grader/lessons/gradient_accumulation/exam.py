@@ -90,8 +90,8 @@ def peak_cases(seed: int, options: Options) -> Sequence[PeakCase]:
     ]
 
 
-def run_groups(train: Callable[..., Any], case: GroupsCase, options: Options, *last: Any) -> list[float]:
-    """Train a model by SGD with momentum, and return its weights, and then the norms that the function returns."""
+def run_groups(train: Callable[..., Any], case: GroupsCase, options: Options, *last: Any) -> dict[str, list[float]]:
+    """Train a model by SGD with momentum; return each "weight" of it, and each "norm" that the function returns."""
 
     def loss_function(outputs: Tensor, targets: Tensor) -> Tensor:
         return F.mse_loss(outputs, targets, reduction=options["loss"])
@@ -100,7 +100,7 @@ def run_groups(train: Callable[..., Any], case: GroupsCase, options: Options, *l
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
     norms = train(model, loss_function, optimizer, case.make_batches(), case.limit, *last)
     weights = [number for parameter in model.parameters() for number in parameter.detach().flatten().tolist()]
-    return weights + require_numbers(norms, "the norm of each update's gradient")
+    return {"weight": weights, "norm": require_numbers(norms, "the norm of each update's gradient")}
 
 
 def _ask_groups(train: Callable[..., Any], seed: int, options: Options) -> list[Any]:

@@ -36,6 +36,26 @@ def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
     return batch // fitting[0]
 
 
+# %% answer="splits_up_to_8" code="splits_of_the_lesson"
+# Source: the splits that the lesson meters in its first figure
+# The first of four splits that fits is returned.
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    for k in (1, 2, 4, 8):
+        if forecast_peak(batch // k) <= budget_bytes:
+            return batch // k
+    raise ValueError("no split fits")
+
+
+# %% answer="splits_up_to_16" code="splits_of_the_lesson" seed=20011
+# Source: a fresh instructor: the splits of the lesson and one more
+# At this seed a 16th of the batch fits, and an eighth does not.
+def largest_micro_batch(forecast_peak, batch: int, budget_bytes: int) -> int:
+    for power in range(5):
+        if forecast_peak(batch // 2**power) <= budget_bytes:
+            return batch // 2**power
+    raise ValueError("no split fits")
+
+
 # %% answer="budget_excluded" code="budget_excluded"
 # Source: a likely mistake: strictly less
 # A peak that equals the budget does not fit.

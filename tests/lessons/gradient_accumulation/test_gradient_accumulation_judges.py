@@ -101,5 +101,5 @@ def test_a_division_by_an_unknown_count_is_named() -> None:
     assert judge_tokens(0, gradients) == "divided_by_another_count"
 
 
-def test_a_forward_of_more_rows_than_a_micro_batch_has_is_named() -> None:
-    assert judge_tokens(0, [truth["gradient"] for truth in truths(0)], rows=8) == "whole_batch_in_one_forward"
+def test_a_right_gradient_of_one_forward_passes_and_costs_the_peak_alone() -> None:
+    assert judge_tokens(0, [truth["gradient"] for truth in truths(0)], rows=8) == "passed"

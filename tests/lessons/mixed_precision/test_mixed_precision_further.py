@@ -19,6 +19,7 @@ from grader.judging.lessons.mixed_precision.diagnoses import diagnose
 from grader.judging.lessons.mixed_precision.forms import BF16_TOLERANCE, SHARE
 from grader.lessons.mixed_precision.budget import gradient_budget_cases, peak_budget_case
 from grader.lessons.mixed_precision.budget_runs import observe_budget_update
+from grader.lessons.mixed_precision.checks import check_update_peak
 from grader.lessons.mixed_precision.forms import precision_forms_cases, precision_peak_case
 from grader.lessons.mixed_precision.groups import device_cases
 from grader.lessons.mixed_precision.recorded_runs import run_cases
@@ -26,7 +27,7 @@ from grader.meters.cuda_autocast import substitute_autocast_rules
 from grader.meters.forecast import forecast_peak_memory
 from grader.observation import Observation, decode_observation, encode_observation
 from grader.observing.recording import flat_gradient
-from grader.verdict import Verdict
+from grader.verdict import CheckFailed, Verdict
 
 SEEDS = (0, 20_011)
 
@@ -222,6 +223,18 @@ def test_a_peak_counts_only_for_the_update_that_is_asked_for(seed: int) -> None:
     wrong = judge_peak(within_budget(seed), seed, lambda *_: None)
     assert (wrong.code, wrong.measured) == ("peak_of_another_update", "no update")
     assert judge_peak(within_budget(seed) | {"peak_weight_formats": ["float16"]}, seed).code == "weights_converted"
+
+
+def test_the_peak_of_an_update_for_each_row_is_that_of_another_update() -> None:
+    def update_each_row(model, optimizer, tokens, targets) -> None:
+        for row, target in zip(tokens.split(1), targets.split(1), strict=True):
+            F.cross_entropy(model(row).flatten(0, 1), target.flatten()).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    with pytest.raises(CheckFailed) as failure:
+        check_update_peak(update_each_row)
+    assert (failure.value.code, failure.value.measured) == ("peak_of_another_update", "4 updates")
 
 
 def test_a_peak_below_the_model_is_refused() -> None:

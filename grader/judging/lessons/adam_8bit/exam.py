@@ -155,6 +155,7 @@ RESTORED = FamilyJudge(
     lambda case: f"a matrix [{case.rows}, {case.columns}] in blocks of {case.block_size}",
     relative=1e-4,
     absolute=1e-6,
+    noun="value",
 )
 CODES = 'math.ceil(numbers * options["bits"] / 8)'
 OF_SCALES = '(4 if options["scales"] == "float32" else 1) * blocks'

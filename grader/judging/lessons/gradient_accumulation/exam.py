@@ -9,6 +9,8 @@ import torch
 
 from grader.judging.edited_source import Part
 from grader.judging.misconceptions import Misconception
+from grader.judging.nearness import is_near
+from grader.judging.references import Answer
 from grader.judging.variants import FamilyJudge, variant_judges, when
 from grader.lessons.gradient_accumulation.exam import (
     TOPIC,
@@ -60,7 +62,31 @@ def peak_of_update(parameters: int, activation_bytes: int, k: int, options: Opti
     return max(held + activation_bytes // k, held + copy)
 
 
-def _run_groups(train: Part, case: GroupsCase, options: Options) -> list[float]:
+class GroupsJudge(FamilyJudge):
+    """Judges the weights that training leaves, and the norms that it returns."""
+
+    def _texts(self, truth: Any, value: Any) -> tuple[str, str]:
+        """Write the first number of the first kind that differs, or how many there are of each kind."""
+        for kind in truth:
+            if len(value[kind]) != len(truth[kind]):
+                return f"{len(truth[kind])} {kind}s", f"{len(value[kind])} {kind}s"
+            for place, (right, given) in enumerate(zip(truth[kind], value[kind], strict=True)):
+                if not is_near(given, right, relative=self.relative, absolute=self.absolute):
+                    return f"{kind} {place} (counted from 0): {right:.6g}", f"{kind} {place}: {given:.6g}"
+        raise ValueError("no number differs")
+
+
+def _are_norms_miscounted(answer: Answer) -> bool:
+    """Whether in every wrong case the weights are right, and only the count of norms differs."""
+    truths = answer.table.truths(answer.seed)
+    return all(
+        answer.table.is_near(answer.values[index]["weight"], truths[index]["weight"])
+        and len(answer.values[index]["norm"]) != len(truths[index]["norm"])
+        for index in answer.wrong
+    )
+
+
+def _run_groups(train: Part, case: GroupsCase, options: Options) -> dict[str, list[float]]:
     return run_groups(train, case, options, options)
 
 
@@ -72,7 +98,8 @@ def _run_peak(peak: Part, case: PeakCase, options: Options) -> int:
 SHARE = 'len(targets) / rows if options["loss"] == "mean" else 1 / rows'
 LARGEST = 'options["max_norm"] or math.inf'
 LAST = 'options["last"] == "drop" or number < len(micro_batches)'
-GROUPS = FamilyJudge(
+NORM = "float(torch.nn.utils.clip_grad_norm_(parameters, largest))"
+GROUPS = GroupsJudge(
     train_in_groups,
     (
         when(
@@ -168,6 +195,30 @@ GROUPS = FamilyJudge(
         ),
         when(
             Misconception(
+                "clipped_to_another_norm",
+                "You clip to norm 1, as many training recipes do. The contract names another largest norm.",
+                {LARGEST: "1.0"},
+            ),
+            max_norm=4.0,
+        ),
+        when(
+            Misconception(
+                "gradient_clipped",
+                "You clip the gradient to norm 1. The contract asks for its norm, and for an update with all of it.",
+                {LARGEST: "1.0"},
+            ),
+            max_norm=0.0,
+        ),
+        when(
+            Misconception(
+                "clipped_norm_returned",
+                "You return the norm after the clipping. Return what clip_grad_norm_ returns: the norm before it.",
+                {NORM: f"min({NORM}, largest)"},
+            ),
+            max_norm=4.0,
+        ),
+        when(
+            Misconception(
                 "each_micro_batch_clipped",
                 "You clip after each backward pass, before the sum is complete. Clip once for each update.",
                 {
@@ -181,6 +232,12 @@ GROUPS = FamilyJudge(
             "gradients_of_groups_added",
             "You keep the gradient of the group before. Clear it between two updates.",
             {"            continue\n        optimizer.zero_grad()": "            continue"},
+        ),
+        Misconception(
+            "norms_not_one_for_each_update",
+            "You make the right updates, but do not return one norm for each. Append a norm at each step, the last one "
+            "included.",
+            shown_by=_are_norms_miscounted,
         ),
         Misconception(
             "update_for_each_micro_batch",

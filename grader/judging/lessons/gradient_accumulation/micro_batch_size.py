@@ -133,8 +133,9 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "splits_of_the_lesson",
-        "You try k = 1, 2, 4 and 8, the splits of one figure. Another batch has other divisors.",
+        "You split by powers of two only (k = 1, 2, 4, ...), as one figure does. Batches have other divisors, too.",
         {SIZES: "[batch // k for k in (1, 2, 4, 8)]"},
+        variants=[{SIZES: "[batch // k for k in (1, 2, 4, 8, 16)]"}],
     ),
     Misconception(
         "halves_only",

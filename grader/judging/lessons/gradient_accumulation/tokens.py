@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -47,12 +47,14 @@ ROWS = "sum(len(rows) for rows, _ in micro_batches)"
 
 
 def judge_token_gradients(observation: Observation, seed: int) -> Verdict:
-    """Judge the forwards of every setting, then the gradients, then the returned losses."""
+    """Judge that nothing updates the weights, then the gradients, then the returned losses."""
     settings, values = observation.facts["settings"], []
-    for index, (case, facts) in enumerate(zip(token_cases(seed), settings, strict=True)):
-        verdict = _judge_events(case, facts)
-        if verdict:
-            return verdict
+    for index, facts in enumerate(settings):
+        if "update" in facts["events"]:
+            look_at = (
+                "You update the weights with an optimizer of your own. Leave the gradients in the model, and no more."
+            )
+            return Verdict("weights_updated", "gradients, and no update", "a step of an optimizer", look_at)
         values.append({GRADIENT: observation.tensors[f"{index}.gradient"], LOSS: facts["loss"]})
     answer = TABLE.answer(seed, values)
     gradient, loss = answer.part(GRADIENT), answer.part(LOSS)
@@ -71,19 +73,6 @@ def judge_token_gradients(observation: Observation, seed: int) -> Verdict:
     ]
     measured = f"the gradient of the mean over all target tokens, with a relative error of {max(errors):.0e}"
     return Verdict(PASSED, f"a relative error of at most {RELATIVE_TOLERANCE:.0e}", measured)
-
-
-def _judge_events(case: TokenCase, facts: Mapping[str, Any]) -> Verdict | None:
-    if "update" in facts["events"]:
-        look_at = "You update the weights with an optimizer of your own. Leave the gradients in the model, and no more."
-        return Verdict("weights_updated", "gradients, and no update", "a step of an optimizer", look_at)
-    largest, seen = max(len(rows) for rows in case.lengths), max(facts["forward_rows"], default=0)
-    if seen <= largest:
-        return None
-    look_at = f"You pass {seen} rows to the model at once. Pass one micro-batch at a time."
-    return Verdict(
-        "whole_batch_in_one_forward", f"forwards of at most {largest} rows", f"a forward of {seen} rows", look_at
-    )
 
 
 def _explain_gradient(gradient: Answer) -> Verdict:

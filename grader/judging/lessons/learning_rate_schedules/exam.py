@@ -178,6 +178,7 @@ RATES = FamilyJudge(
     lambda case: f"{case.updates} updates, {case.warm_up} of them warm-up, peak {case.peak:g}",
     relative=1e-6,
     absolute=1e-12,
+    noun="rate",
 )
 DROP = 'math.floor(each) if options["rest"] == "drop" else math.ceil(each)'
 ACROSS = "return math.ceil(epochs * micro_batches / k)"

@@ -175,6 +175,7 @@ SCALES = FamilyJudge(
         f"start {case.start:g}, interval {case.interval}, {sum(case.overflows)} overflows in "
         f"{len(case.overflows)} updates"
     ),
+    noun="scale",
 )
 MASTER = '(4 if options["master"] == "float32" else 2) * trained'
 GRADIENTS = '(2 if options["gradients"] == "bfloat16" else 4) * trained'

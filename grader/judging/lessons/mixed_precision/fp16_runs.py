@@ -126,7 +126,9 @@ def _judge_updates(
         worst = max(worst, error)
     if updates > len(good):
         return _explain_infinity(updates, good), worst
-    movements = (judge_movement(tensors, place, FP16_LEARNING_RATE, f"update {place}") for place in range(len(good)))
+    movements = (
+        judge_movement(tensors, place, FP16_LEARNING_RATE, f"update {place + 1}") for place in range(len(good))
+    )
     return next(filter(None, movements), None), worst
 
 
@@ -144,7 +146,7 @@ def _judge_gradient(
 ) -> tuple[Verdict | None, float]:
     """Compare layer by layer: the small gradients of the first layers vanish in the norm of all."""
     wanted = _gradient(case, number, weights)
-    expected = f"at micro-batch {number} (counted from 0), the gradient of the float32 loss in every layer"
+    expected = f"at micro-batch {number + 1} (counted from 1), the gradient of the float32 loss in every layer"
     whole = compare(seen, wanted)
     if whole.residual <= LAYER_TOLERANCE and abs(whole.factor * case.updates - 1) < LAYER_TOLERANCE:
         look_at = "You divide by the number of micro-batches. Leave the loss undivided: each has an update of its own."

@@ -175,7 +175,7 @@ class Group:
     @property
     def name(self) -> str:
         """The group, in words."""
-        return f"group {self.number} (counted from 0)"
+        return f"group {self.number + 1} (counted from 1)"
 
     @property
     def size(self) -> int:

@@ -177,7 +177,7 @@ class Update:
     @property
     def expected(self) -> str:
         """What GradScaler does."""
-        name, right = f"update {self.number} (counted from 0)", self.right[self.number]
+        name, right = f"update {self.number + 1} (counted from 1)", self.right[self.number]
         if self.part == "scale":
             start = f"start {self.case.start_scale:,.0f}, growth after {self.case.growth_interval}"
             return f"a scale of {right.scale:,.6g} after {name}, {'good' if right.steps else 'skipped'} ({start})"
