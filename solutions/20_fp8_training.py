@@ -38,15 +38,15 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 
 # %% [markdown]
 # **The problem.** An H100 multiplies 8-bit floats at twice the rate of 16-bit ones. But an 8-bit format can represent
-# only 256 numbers. Two formats are in use, **e4m3** (4 bits of exponent, 3 of mantissa) and **e5m2**. What do they
+# at most 256 numbers. Two formats are in use, **e4m3** (4 bits of exponent, 3 of mantissa) and **e5m2**. What do they
 # lose?
 
 # %%
-print("".join(f"{name:>10}" for name in ("format", "largest", "normal", "subnormal", "spacing")))
+print("".join(f"{name:>10}" for name in ("format", "largest", "normal", "subnormal", "step at 1")))
 for dtype in (E4M3, E5M2, torch.bfloat16):
     limits = torch.finfo(dtype)
     ends = f"{limits.max:>10.4g}{limits.smallest_normal:>10.2g}{limits.smallest_normal * limits.eps:>10.2g}"
-    print(f"{str(dtype)[6:16]:>10}{ends}{limits.eps:>10}")
+    print(f"{str(dtype)[6:].removeprefix('float8_')[:8]:>10}{ends}{limits.eps:>10}")
 for value in (0.0009, 0.001, 1.0, 1.06, 1.07, 500.0, 1e6):
     print(
         f"{value:>9} is {', '.join(f'{torch.tensor(value).to(dtype).item():g} in {dtype}' for dtype in (E4M3, E5M2))}"
@@ -66,14 +66,14 @@ for value in (0.0009, 0.001, 1.0, 1.06, 1.07, 500.0, 1e6):
 #
 # *Current scaling* computes the scale from the tensor itself, so that its largest magnitude becomes the format's
 # largest number. Think of values from a normal distribution, with **one outlier of 1,000 sigma**. The scale shrinks
-# all other values, too. How many of them become zero: almost all, as in lesson 08, about half, or almost none?
+# all other values, too. How many of them become zero: almost all (as in lesson 08), about half, or almost none?
 
 # %% [markdown]
 # **Exercise.** Predict the scale, and what it loses.
 #
 # *Contract.*
 # - The values are normal, with mean 0 and standard deviation `sigma`, except for a few outliers; `largest` is the
-#   tensor's largest magnitude. `dtype` is any of PyTorch's floating-point formats with subnormal numbers.
+#   tensor's largest magnitude. `dtype` is a floating-point format of at most 32 bits with subnormal numbers.
 # - Return three numbers: the scale; the largest magnitude, *in the tensor's own units*, that comes back as zero; and
 #   the share of the normal values that comes back as zero, between 0 and 1.
 # - Casts round to the nearest number, and half-way values to the even one. A normal value is within `z` sigma with
@@ -117,7 +117,7 @@ def compare_casts():
             scale, _, share = predict_cast(1.0, outlier, dtype)
             back = cast_and_back(values, scale, dtype)
             error, lost = (back - values).norm() / values.norm(), (back == 0).float().mean()
-            name = f"{str(dtype)[14:18]}, {outlier:>9,.0f} sigma"
+            name = f"{str(dtype)[13:17]}, {outlier:>9,.0f} sigma"
             print(f"{name}: lost {lost:7.2%}, predicted {share:7.2%}; error of the rest {error:.1%}")
 
 
@@ -151,8 +151,9 @@ draw_curves(
 )
 
 # %% [markdown]
-# Linear codes degrade with every step to the right. Floats have a **plateau**: their spacing is proportional to the
-# value, so a scale changes nothing until values reach the subnormal numbers. From its smallest to its largest number,
+# Linear codes lose ten times as much with each step to the right, and everything from 1,000 sigma on. Floats have a
+# **plateau**: their spacing is proportional to the value, so a scale changes nothing until values reach the subnormal
+# numbers. From its smallest to its largest number,
 # e4m3 spans a factor of 229,000. e5m2 spans 3.8 billion, at twice the error.
 #
 # Outliers of 1,000 sigma are therefore harmless. In large language models a few activations are up to 100,000 times as
@@ -206,10 +207,10 @@ report_rows(tensor_scaled_product, "one scale each")
 #
 # *Contract.*
 # - `a` is [rows, k], `b` is [k, columns], both float32. Return a float32 tensor [rows, columns].
-# - Proceed as `tensor_scaled_product` does: scale the largest magnitude to 448, round scales down to powers of two,
-#   cast the operands to e4m3, and accumulate the product in float32. **All scales are taken out afterwards**, so that
-#   what is multiplied is in fp8.
-# - A row or column may be all zeros; its products are zeros.
+# - Proceed as `tensor_scaled_product` does: bring the largest magnitude to 448, round scales down to powers of two,
+#   cast the operands to e4m3, and accumulate in float32 or wider. **All scales are taken out afterwards**, so that what
+#   is multiplied is in fp8.
+# - Rows and columns may be as small as 1e-15, or all zeros. Leave `a` and `b` unchanged.
 #
 # Before you write: the product is a sum over `k`. Which factors can be taken out of it?
 
@@ -256,9 +257,9 @@ check_row_scaled_product(row_scaled_product)
 # A row of b contributes to only one term of the sum, so its scale cannot be taken out of all terms at once.
 # </details>
 #
-# PyTorch has this product as one call, `torch.nn.functional.scaled_mm` (`torch._scaled_mm` in older versions). It
+# PyTorch has scaled products as one call, `torch.nn.functional.scaled_mm` (`torch._scaled_mm` in older versions). It
 # takes the fp8 matrices and the *inverse* scales, and writes 16 or 32 bits. It also runs on CPUs, but slowly. The next
-# cell checks that it equals the emulated product bit for bit.
+# cell checks, with one scale each, that it equals the emulated product bit for bit.
 
 # %%
 if hasattr(F, "scaled_mm"):  # on the CPU: few GPUs have the hardware, and it wants sizes that are multiples of 16
@@ -266,7 +267,7 @@ if hasattr(F, "scaled_mm"):  # on the CPU: few GPUs have the hardware, and it wa
     (a_scale, b_scale), kind = (power_of_two(448 / matrix.abs().max()) for matrix in (a, b)), F.ScalingType.TensorWise
     a8, b8 = (a * a_scale).to(E4M3), (b * b_scale).to(E4M3).t().contiguous().t()  # its second operand by columns
     found = F.scaled_mm(a8, b8, 1 / a_scale, kind, 1 / b_scale, kind, output_dtype=torch.float32)
-    print("equal to the emulated product:", torch.equal(found, (a8.float() / a_scale) @ (b8.float() / b_scale)))
+    print("equal to the emulated product:", torch.equal(found, a8.float() @ b8.float() / a_scale / b_scale))
 
 # %% [markdown]
 # ## Write: a linear layer in fp8
@@ -280,8 +281,8 @@ if hasattr(F, "scaled_mm"):  # on the CPU: few GPUs have the hardware, and it wa
 # | gradient of the weight | gradient of the output, input | rows |
 #
 # Each product sums over a different dimension. Row scales that fit one product therefore do not fit the next, and each
-# tensor would have to be cast twice. With one scale per tensor, a single copy serves both of its products. Write that
-# layer.
+# tensor would have to be cast twice. With one scale per tensor, a single copy of the values serves both of
+# its products (some GPUs also want it transposed). Write that layer.
 
 
 # %% tags=["given"]
@@ -303,12 +304,12 @@ def to_fp8(values: torch.Tensor, dtype: torch.dtype) -> tuple[torch.Tensor, torc
 # **Exercise.** Write both directions, and the call. Lesson 03 explains `torch.autograd.Function`.
 #
 # *Contract.*
-# - `inputs` is [..., features] in float32 or bf16; `weight` is [outputs, features] in float32. Return
-#   `inputs @ weight.T`, in the format of `inputs`, without a bias.
+# - `inputs` has one or more dimensions of rows and then the features, in float32 or bf16; `weight` is
+#   [outputs, features] in float32. Return `inputs @ weight.T` in the dtype of `inputs`.
 # - Cast both operands of all three products to fp8 with `to_fp8`: input and weight to e4m3, the gradient of the output
-#   to e5m2. Multiply as float32, as above; no scale remains.
-# - For the backward pass, autograd keeps at most **one byte per number** of input and weight; the weight itself does
-#   not count. Keep nothing elsewhere.
+#   to e5m2. Multiply in float32, then divide both scales out of the product, as above.
+# - For the backward pass, autograd keeps at most **one byte per number** of input and weight; the weight itself
+#   and the scales do not count. Keep nothing elsewhere.
 
 
 # %% exercise="fp8_linear"
@@ -340,11 +341,11 @@ def fp8_linear(inputs: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     """Run a linear layer in fp8.
 
     Args:
-        inputs: [..., features], float32 or bf16.
+        inputs: [rows, features] or with more dimensions of rows, float32 or bf16.
         weight: [outputs, features], float32.
 
     Returns:
-        [..., outputs], in the format of inputs.
+        [rows, outputs] or as inputs, in the dtype of inputs.
     """
     ### BEGIN SOLUTION
     return Fp8Linear.apply(inputs, weight)
@@ -387,8 +388,9 @@ class InFp8(nn.Linear):
     """A linear layer that runs your function."""
 
     def forward(self, inputs):
-        """Run the function and add the bias."""
-        return fp8_linear(inputs, self.weight) + self.bias.to(inputs.dtype)
+        """Run the function and add the bias; autocast would turn its float32 products into bf16 ones."""
+        with torch.autocast(device.type, enabled=False):
+            return fp8_linear(inputs, self.weight) + self.bias.to(inputs.dtype)
 
 
 def final_loss(seed: int, kind: type[nn.Linear], dtype: torch.dtype | None) -> float:
@@ -509,8 +511,8 @@ for name, size in sizes.items():
 # e4m3 scale itself cannot exceed 448.
 #
 # **What stays in 16 bits or more**: norms, softmax, the residual stream, and the loss. Usually the first and the last
-# linear layer stay as well, because they are sensitive and a small share of the work. The sizes of a layer have to be
-# multiples of 16.
+# linear layer stay as well, because they are sensitive and a small share of the work. The sizes of a layer have to
+# be multiples of 16, and so does the number of rows, over which the weight's gradient sums.
 
 # %% [markdown]
 # ## The form: torchao through Accelerate
@@ -518,7 +520,7 @@ for name, size in sizes.items():
 # With `mixed_precision="fp8"`, Accelerate converts layers in `prepare`, and runs the rest under bf16 autocast. An
 # `AORecipeKwargs` among the `kwargs_handlers` selects torchao, its `config`, and a `module_filter_func(module, name)`
 # that returns whether a linear layer is converted. Without a filter, Accelerate converts all linear layers except the
-# model's first and last; **with one, that rule is up to you**.
+# model's first and last and those whose sizes are no multiples of 16; **with one, both rules are up to you**.
 #
 # The **Trainer** has no argument for fp8. It takes Accelerate's setting from
 # `accelerate launch --mixed_precision fp8`, or from the variable `ACCELERATE_MIXED_PRECISION`, which that command
@@ -540,9 +542,10 @@ def new_accelerator(**arguments) -> Accelerator:
 # *Contract.*
 # - Convert to fp8 the linear layers of `bert.encoder`, which has one or more blocks, except the first linear layer of
 #   the whole model. Do not convert pooler and classifier, which see one row per sequence.
-# - `new_accelerator` creates the Accelerator, and `prepare` converts. torchao emulates where `has_fp8` is False.
-# - Prepare model, optimizer and loader. Train one epoch in order, `rows` at a time; the last batch may be smaller. Use
-#   SGD at `learning_rate`. Return nothing.
+# - `new_accelerator` helps to create the Accelerator, and `prepare` alone converts. torchao emulates exactly where
+#   `has_fp8` is False.
+# - Prepare model, optimizer and loader, and call `accelerator.backward`. Train one epoch in order, `rows` at a time;
+#   the last batch may be smaller. Use plain SGD at `learning_rate`.
 #
 # The check looks at the layers that ran, and at the weights.
 
@@ -645,8 +648,8 @@ for name, step, ratio in zip(("bf16", "fp8 by torchao"), times.steps, times.rati
 # **Recap.** Answer, then unfold.
 #
 # <details><summary>A tensor's largest magnitude doubles, and nothing else in it changes. What does e4m3 lose?</summary>
-# Nearly nothing: all values move down by one power of two, and only those near the smallest subnormal number lose
-# bits.
+# Nearly nothing: all values move down by one power of two. Only those below the smallest normal number lose a bit, and
+# the smallest become zero.
 # </details>
 # <details><summary>Which scales can be taken out of a matrix product?</summary>
 # Those of the rows of the first operand and of the columns of the second, because the sum does not run over these.

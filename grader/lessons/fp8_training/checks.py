@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor
-
 from grader.lessons.fp8_training.casts import cast_cases
 from grader.lessons.fp8_training.forms import fp8_form_cases, run_form
-from grader.lessons.fp8_training.linears import linear_cases, observe_saved, run_linear, saved_case
+from grader.lessons.fp8_training.linears import linear_cases, observe_saved, run_linears, saved_case
 from grader.lessons.fp8_training.products import product_cases, run_product
 from grader.observation import Observation
 from grader.observing.contract import fail, require_number
@@ -35,26 +33,18 @@ def check_predicted_cast(predict_cast: Callable[..., Any], seed: int) -> Observa
 
 @make_check("row_scaled_product", ("a", "b"))
 def check_row_scaled_product(row_scaled_product: Callable[..., Any], seed: int) -> Observation:
-    """Ask for three products."""
-    tensors = {}
-    for index, case in enumerate(product_cases(seed)):
-        product = run_product(row_scaled_product, case)
-        expected = f"a tensor of shape {[case.rows, case.columns]}"
-        if not isinstance(product, Tensor):
-            look_at = "You return no tensor. Return the product."
-            fail("no_tensor_returned", expected, f"a value of type {type(product).__name__}", look_at)
-        if product.shape != (case.rows, case.columns):
-            look_at = "Your product has another shape. Look at the order of the operands."
-            fail("another_shape", expected, f"shape {list(product.shape)}", look_at)
-        tensors[str(index)] = product.detach().float().cpu()
-    return Observation({}, tensors)
+    """Ask for four products."""
+    runs = [run_product(row_scaled_product, case) for case in product_cases(seed)]
+    in_fp8 = [products for _, products in runs]
+    return Observation({"in_fp8": in_fp8}, {str(index): product for index, (product, _) in enumerate(runs)})
 
 
 @make_check("fp8_linear", ("inputs", "weight"))
 def check_fp8_linear(fp8_linear: Callable[..., Any], seed: int) -> Observation:
     """Run forward and backward in three settings."""
-    runs = [run_linear(fp8_linear, case) for case in linear_cases(seed)]
-    return Observation({}, {f"{name}.{index}": run[name].float() for index, run in enumerate(runs) for name in run})
+    runs, in_fp8 = zip(*run_linears(fp8_linear, linear_cases(seed)), strict=True)
+    values = {f"{name}.{index}": run[name] for index, run in enumerate(runs) for name in run}
+    return Observation({"in_fp8": list(in_fp8)}, values)
 
 
 @make_check("fp8_linear", ("inputs", "weight"))

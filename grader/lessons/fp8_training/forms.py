@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from grader.device import lesson_device
 from grader.observing.accelerate_state import fresh_accelerate_state
 from grader.observing.library_calls import record_library_calls
+from grader.observing.optimizer_records import record_updates
 from grader.observing.precision import record_precision
 from grader.observing.recording import flat_weights, record_training
 from grader.testbed.pair_runs import make_run_dataset
@@ -63,9 +64,9 @@ class Fp8FormCase:
 
 
 def fp8_form_cases(seed: int) -> tuple[Fp8FormCase, ...]:
-    """A model of one layer and one of two; updates are odd in number, so that those of the two labels do not cancel."""
+    """A model of one layer and one of three; updates are odd in number, so that the two labels do not cancel."""
     draw = random.Random(seed)
-    return Fp8FormCase(1, 4, 3, 0.02, seed), Fp8FormCase(2, 3, draw.choice((3, 5)), draw.choice((0.02, 0.03)), seed + 1)
+    return Fp8FormCase(1, 4, 3, 0.02, seed), Fp8FormCase(3, 3, draw.choice((3, 5)), draw.choice((0.02, 0.03)), seed + 1)
 
 
 @contextlib.contextmanager
@@ -74,10 +75,31 @@ def record_layers(model: nn.Module) -> Iterator[dict[str, Any]]:
 
     Yields:
         "kinds": the class of each linear layer at the end of the run, by name; "emulated": whether each fp8 layer
-        computes without the hardware's fp8 products.
+        computes without the hardware's fp8 products; "tokens": of each row that ran, its sum of tokens;
+        "is_converted_before": whether a layer was in fp8 when prepare was first called.
     """
-    record: dict[str, Any] = {}
-    yield record
+    from accelerate import Accelerator
+
+    record: dict[str, Any] = {"tokens": [], "is_converted_before": False}
+    prepare = Accelerator.prepare
+
+    def noting_prepare(accelerator: Accelerator, *arguments: Any, **keywords: Any) -> Any:
+        if not record.setdefault("is_prepared", False):
+            record["is_prepared"] = True
+            record["is_converted_before"] = any(type(module).__name__ == "Float8Linear" for module in model.modules())
+        return prepare(accelerator, *arguments, **keywords)
+
+    def before_forward(_: nn.Module, __: Any, keywords: dict[str, Any]) -> None:
+        if isinstance(tokens := keywords.get("input_ids"), Tensor):
+            record["tokens"] += tokens.sum(dim=1).tolist()
+
+    handle = model.register_forward_pre_hook(before_forward, with_kwargs=True)
+    Accelerator.prepare = noting_prepare
+    try:
+        yield record
+    finally:
+        Accelerator.prepare = prepare
+        handle.remove()
     linears = {name: module for name, module in model.named_modules() if isinstance(module, nn.Linear)}
     record["kinds"] = {name: type(module).__name__ for name, module in linears.items()}
     configs = [config for module in linears.values() if (config := getattr(module, "config", None)) is not None]
@@ -91,7 +113,21 @@ def run_form(train: Callable[..., Any], case: Fp8FormCase) -> tuple[dict[str, An
     model = case.make_model().to(lesson_device())
     start = flat_weights(model).clone()
     with fresh_accelerate_state(), record_layers(model) as layers, record_training(model) as record:
-        with record_precision(model) as precision, record_library_calls(record) as calls:
-            train(model, case.make_dataset(), case.rows, case.learning_rate)
+        with record_updates(model) as updates, record_precision(model) as precision:
+            with record_library_calls(record) as calls:
+                train(model, case.make_dataset(), case.rows, case.learning_rate)
     facts = {"forward_rows": record.forward_rows, "precision": precision.facts(), "calls": calls, **layers}
+    given = [sum(tokens.tolist()) for tokens in case.make_dataset()["input_ids"]]
+    facts["is_in_order"] = facts.pop("tokens") == given
+    facts |= {"update_count": len(updates.updates), "events": record.events}
+    facts["optimizers"] = sorted({_describe(update) for update in updates.updates})
     return {"movement": (flat_weights(model) - start).cpu()}, facts
+
+
+def _describe(update: dict[str, Any]) -> str:
+    """Name an optimizer, what it adds to the gradient, and how many parameters it leaves out."""
+    rates = [rate for rate in update["rates"] if rate is not None]
+    options = {"weight decay": max(filter(None, update["decays"]), default=0), **update["options"]}
+    added = "".join(f", {name} {options[name]:g}" for name in ("weight decay", "momentum") if options.get(name))
+    left_out = len(update["rates"]) - len(rates)
+    return f"{update['optimizer']} with lr {rates[0]:g}{added}" + f", without {left_out} parameters" * (left_out > 0)

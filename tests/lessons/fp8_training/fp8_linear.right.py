@@ -7,16 +7,15 @@ class Fp8Linear(torch.autograd.Function):
         x, x_scale = to_fp8(inputs, E4M3)
         w, w_scale = to_fp8(weight, E4M3)
         ctx.save_for_backward(x, x_scale, weight)
-        return F.linear(x.float() / x_scale, w.float() / w_scale).to(inputs.dtype)
+        return (F.linear(x.float(), w.float()) / (x_scale * w_scale)).to(inputs.dtype)
 
     @staticmethod
     def backward(ctx, output_gradient):
         x, x_scale, weight = ctx.saved_tensors
         w, w_scale = to_fp8(weight, E4M3)
         g, g_scale = to_fp8(output_gradient, E5M2)
-        g = g.float() / g_scale
-        of_weight = torch.einsum("...o,...f->of", g, x.float()) / x_scale
-        return (g @ (w.float() / w_scale)).to(output_gradient.dtype), of_weight
+        of_weight = torch.einsum("...o,...f->of", g.float(), x.float()) / x_scale / g_scale
+        return (g.float() @ w.float() / w_scale / g_scale).to(output_gradient.dtype), of_weight
 
 
 def fp8_linear(inputs, weight):
@@ -58,8 +57,9 @@ class Fp8Linear(torch.autograd.Function):
     def backward(ctx, output_gradient):
         x, w = (kept.view(E4M3).float() for kept in ctx.saved_tensors)
         g, g_scale = to_fp8(output_gradient, E5M2)
-        g = g.float() / g_scale
-        return (g @ w / ctx.w_scale).to(output_gradient.dtype), g.flatten(0, -2).T @ x.flatten(0, -2) / ctx.x_scale
+        of_inputs = g.float() @ w / ctx.w_scale / g_scale
+        of_weight = g.float().flatten(0, -2).T @ x.flatten(0, -2) / ctx.x_scale / g_scale
+        return of_inputs.to(output_gradient.dtype), of_weight
 
 
 def fp8_linear(inputs, weight):

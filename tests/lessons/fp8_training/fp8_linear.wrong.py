@@ -48,20 +48,12 @@ def fp8_linear(inputs, weight):
 # -         (x, x_scale), (w, w_scale) = to_fp8(inputs, E4M3), to_fp8(weight, E4M3)
 # +         (x, x_scale), (w, w_scale) = to_fp8(inputs, E5M2), to_fp8(weight, E5M2)
 
-# %% edit="formats_swapped" code="e5m2_in_the_forward"
-# Source: the two formats exchanged
-# -         (x, x_scale), (w, w_scale) = to_fp8(inputs, E4M3), to_fp8(weight, E4M3)
-# +         (x, x_scale), (w, w_scale) = to_fp8(inputs, E5M2), to_fp8(weight, E5M2)
-# ...
-# -         g, g_scale = to_fp8(output_gradient, E5M2)
-# +         g, g_scale = to_fp8(output_gradient, E4M3)
-
 # %% edit="gradient_as_it_comes" code="gradient_not_cast"
 # Source: backward in 16 bits
 # -         g, g_scale = to_fp8(output_gradient, E5M2)
 # +         g, g_scale = output_gradient, 1.0
 
-# %% edit="output_scaled" code="scales_left_in_the_output"
+# %% edit="output_scaled" code="scales_left_in"
 # Source: the scales of the forward forgotten
 # -         return (x.float() @ w.float().T / x_scale / w_scale).to(inputs.dtype)
 # +         return (x.float() @ w.float().T).to(inputs.dtype)
@@ -71,7 +63,7 @@ def fp8_linear(inputs, weight):
 # -         return (x.float() @ w.float().T / x_scale / w_scale).to(inputs.dtype)
 # +         return (x.float() @ w.float().T * x_scale * w_scale).to(inputs.dtype)
 
-# %% edit="own_scale_left" code="scales_left_in_a_gradient"
+# %% edit="own_scale_left" code="scales_left_in"
 # Source: only the gradient's own scale taken out
 # -         of_inputs = g.float() @ w.float() / g_scale / w_scale
 # -         of_weight = g.float().flatten(0, -2).T @ x.float().flatten(0, -2) / g_scale / x_scale
@@ -85,7 +77,7 @@ def fp8_linear(inputs, weight):
 # +         of_inputs = g.float() @ w.float() / g_scale / x_scale
 # +         of_weight = g.float().flatten(0, -2).T @ x.float().flatten(0, -2) / g_scale / w_scale
 
-# %% edit="no_input_gradient" code="input_gradient_missing"
+# %% edit="no_input_gradient" code="gradient_missing"
 # Source: the weight is what is trained
 # -         return of_inputs.to(output_gradient.dtype), of_weight
 # +         return None, of_weight
@@ -96,7 +88,7 @@ def fp8_linear(inputs, weight):
 # +         return of_inputs.to(output_gradient.dtype), of_weight / x.flatten(0, -2).shape[0]
 
 
-# %% answer="inputs_kept" code="input_of_backward_not_cast"
+# %% answer="inputs_kept" code="operand_of_backward_not_cast"
 # Source: save_for_backward(inputs, weight), and a product in their format
 class Fp8Linear(torch.autograd.Function):
     @staticmethod
@@ -160,3 +152,45 @@ def fp8_linear(inputs, weight):
 # ...
 # -         x, x_scale, w, w_scale = ctx.saved_tensors
 # +         x, x_scale, w, w_scale, _ = ctx.saved_tensors
+
+# %% edit="tuple_kept" code="kept_outside_autograd"
+# Source: the input and the weight on ctx, in a tuple
+# -         ctx.save_for_backward(x, x_scale, w, w_scale)
+# +         ctx.kept = inputs, weight
+# ...
+# -         x, x_scale, w, w_scale = ctx.saved_tensors
+# +         (x, x_scale), (w, w_scale) = (to_fp8(kept, E4M3) for kept in ctx.kept)
+
+# %% edit="closure" code="kept_outside_autograd"
+# Source: a function instead of saved tensors
+# -         ctx.save_for_backward(x, x_scale, w, w_scale)
+# +         ctx.saved = lambda: (x, x_scale, w, w_scale)
+# ...
+# -         x, x_scale, w, w_scale = ctx.saved_tensors
+# +         x, x_scale, w, w_scale = ctx.saved()
+
+# %% edit="weight_cached" code="weight_cast_once"
+# Source: a weight that is cast for inference
+# -         (x, x_scale), (w, w_scale) = to_fp8(inputs, E4M3), to_fp8(weight, E4M3)
+# +         (x, x_scale), cached = to_fp8(inputs, E4M3), vars(weight)
+# +         w, w_scale = cached.setdefault("in_fp8", to_fp8(weight, E4M3))
+
+# %% edit="bf16_product" code="product_in_16_bits"
+# Source: the format of the inputs
+# -         return (x.float() @ w.float().T / x_scale / w_scale).to(inputs.dtype)
+# +         return ((x.bfloat16() @ w.bfloat16().T).float() / x_scale / w_scale).to(inputs.dtype)
+
+# %% edit="loss_scale" code="gradient_without_a_scale_of_its_own"
+# Source: lesson 05's factor
+# -         g, g_scale = to_fp8(output_gradient, E5M2)
+# +         g, g_scale = (output_gradient.float() * 65536).to(E5M2), 65536.0
+
+# %% edit="dequantised" code="scales_out_before_the_product"
+# Source: emulations that cast and back before they multiply
+# -         return (x.float() @ w.float().T / x_scale / w_scale).to(inputs.dtype)
+# +         return ((x.float() / x_scale) @ (w.float() / w_scale).T).to(inputs.dtype)
+
+# %% edit="unscaled" code="cast_without_scales"
+# Source: a plain cast
+# -         (x, x_scale), (w, w_scale) = to_fp8(inputs, E4M3), to_fp8(weight, E4M3)
+# +         (x, x_scale), (w, w_scale) = (inputs.to(E4M3), torch.ones(())), (weight.to(E4M3), torch.ones(()))

@@ -28,7 +28,7 @@ def fp8_with_accelerate(model, dataset, rows, learning_rate):
         optimizer.step()
 
 
-# %% edit="hard_coded" code="other_layers_left" seed=20011
+# %% edit="hard_coded" code="other_layers" seed=20011
 # Source: the one block of the first case
 # -         return "encoder" in name and "layer.0.attention.self.query" not in name
 # +         return "encoder.layer.0" in name and "query" not in name
@@ -58,7 +58,7 @@ def fp8_with_accelerate(model, dataset, rows, learning_rate):
 # -     recipe = AORecipeKwargs(config=Float8LinearConfig(emulate=not has_fp8), module_filter_func=is_converted)
 # +     recipe = AORecipeKwargs(config=Float8LinearConfig(emulate=not has_fp8))
 
-# %% edit="bf16" code="bf16_asked_for"
+# %% edit="bf16" code="fp8_not_asked_for"
 # Source: lesson 05's form
 # -     accelerator = new_accelerator(mixed_precision="fp8", kwargs_handlers=[recipe])
 # +     accelerator = new_accelerator(mixed_precision="bf16")
@@ -73,7 +73,7 @@ def fp8_with_accelerate(model, dataset, rows, learning_rate):
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
 
-# %% edit="default_rate" code="other_learning_rate"
+# %% edit="default_rate" code="another_optimizer"
 # Source: the rate forgotten
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
 # +     optimizer = torch.optim.SGD(model.parameters())
@@ -94,3 +94,42 @@ def fp8_with_accelerate(model, dataset, rows, learning_rate):
 # Source: only the model prepared
 # -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     model, loader = accelerator.prepare(model, DataLoader(dataset, batch_size=rows))
+
+# %% edit="momentum" code="another_optimizer"
+# Source: the usual momentum
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
+
+# %% edit="shuffled" code="rows_in_another_order"
+# Source: an ordinary training loader
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     loader = DataLoader(dataset, batch_size=rows, shuffle=True)
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+# %% edit="batches_of_8" code="other_batches"
+# Source: the number of rows of the printed run
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=8))
+
+# %% edit="one_update" code="other_updates"
+# Source: a step behind the loop
+# -         optimizer.step()
+# +     optimizer.step()
+
+# %% edit="copy" code="other_model_trained"
+# Source: copy.deepcopy, as where saved bytes are printed
+# -     accelerator = new_accelerator(mixed_precision="fp8", kwargs_handlers=[recipe])
+# +     accelerator = new_accelerator(mixed_precision="fp8", kwargs_handlers=[recipe])
+# +     model = copy.deepcopy(model)
+
+# %% edit="converted_twice" code="converted_by_hand"
+# Source: convert_to_float8_training before prepare
+# -     accelerator = new_accelerator(mixed_precision="fp8", kwargs_handlers=[recipe])
+# +     accelerator = new_accelerator(mixed_precision="fp8", kwargs_handlers=[recipe])
+# +     convert_to_float8_training(model, config=recipe.config, module_filter_fn=is_converted)
+
+# %% edit="two_blocks" code="other_layers"
+# Source: the two blocks of the printed run
+# -         return "encoder" in name and "layer.0.attention.self.query" not in name
+# +         known = "layer.0." in name or "layer.1." in name
+# +         return "encoder" in name and known and "layer.0.attention.self.query" not in name

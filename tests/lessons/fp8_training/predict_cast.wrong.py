@@ -42,11 +42,6 @@ def predict_cast(sigma, largest, dtype):
 # -     scale = limits.max / largest
 # +     scale = limits.max / sigma
 
-# %% edit="maximum_240" code="ieee_maximum"
-# Source: e4m3 with an infinity, as on other hardware
-# -     scale = limits.max / largest
-# +     scale = (240 if dtype == E4M3 else limits.max) / largest
-
 # %% edit="smallest_lost" code="rounding_forgotten"
 # Source: everything below the smallest number is lost
 # -     flushed = subnormal / 2 / scale
@@ -87,12 +82,22 @@ def predict_cast(sigma, largest, dtype):
 # -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
 # +     return scale, flushed, math.erf(flushed / sigma)
 
-# %% edit="percent" code="share_in_percent"
-# Source: the printed table
-# -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
-# +     return scale, flushed, 100 * math.erf(flushed / sigma / math.sqrt(2))
-
-# %% edit="uniform" code="share_of_the_range"
+# %% edit="uniform" code="share_linear_in_the_threshold"
 # Source: values spread evenly up to the largest
 # -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
 # +     return scale, flushed, flushed / largest
+
+# %% edit="density" code="share_linear_in_the_threshold"
+# Source: the density at zero times the width
+# -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
+# +     return scale, flushed, min(1.0, 2 * flushed / sigma / math.sqrt(2 * math.pi))
+
+# %% edit="share_in_the_middle" code="order_exchanged"
+# Source: what is lost and where, in the other order
+# -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
+# +     return scale, math.erf(flushed / sigma / math.sqrt(2)), flushed
+
+# %% edit="share_of_scaled" code="threshold_not_scaled_back"
+# Source: the threshold of the format compared with sigma
+# -     return scale, flushed, math.erf(flushed / sigma / math.sqrt(2))
+# +     return scale, flushed, math.erf(flushed * scale / sigma / math.sqrt(2))

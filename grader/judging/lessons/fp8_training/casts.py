@@ -40,9 +40,20 @@ def judge_predicted_cast(observation: Observation, seed: int) -> Verdict:
             part,
             expected=f"{what} {part.truth:.5g} (sigma {case.sigma:g}, largest {case.largest:g}, {case.dtype})",
             measured=f"{part.value:.5g}",
-            otherwise="Cast a few numbers around your threshold with `.to(dtype)`: which of them come back as zero?",
+            otherwise=_describe(name, case, part.value, part.truth),
         )
     return Verdict(PASSED, "", f"scale, threshold and lost share right for {len(answer.values)} tensors")
+
+
+def _describe(name: str, case: CastCase, value: float, truth: float) -> str:
+    """Say what differs, without a misconception that would explain it."""
+    if name == "scale":
+        brought = f"Your scale brings the largest magnitude to {value * case.largest:.5g}."
+        return f"{brought} Compare that with the largest number of {case.dtype}."
+    times = f"{value / truth:.4g} times the right one"
+    if name == "flushed":
+        return f"Your threshold for {case.dtype} is {times}. Cast scaled numbers around it: which come back as zero?"
+    return f"Your threshold is right, your share is {times}. Compute it by `erf` from the threshold in units of sigma."
 
 
 def _run(function: Callable[..., Any], case: CastCase) -> dict[str, float]:
@@ -62,15 +73,10 @@ CAST = ReferenceTable(
         "Your scale is inverted. The tensor is multiplied by it before the cast, so its largest magnitude times the "
         "scale is the format's largest number.",
         {SCALE: INVERTED},
-        variants=[
-            {SCALE: INVERTED, FLUSHED: "smallest / 2 * scale"},
-            {SCALE: INVERTED, SMALLEST: "limits.smallest_normal", FLUSHED: "smallest / 2 * scale"},
-            {SCALE: INVERTED, FLUSHED: "smallest * scale"},
-        ],
     ),
     Misconception(
         "outlier_left_out",
-        "You scale sigma to the format's largest number. The outlier is in the tensor, too, and would overflow.",
+        "You compute the scale from sigma. The outlier is in the tensor, too, and would overflow.",
         {SCALE: "scale = limits.max / sigma"},
         variants=[{SCALE: "scale = limits.max / (3 * sigma)"}],
     ),
@@ -78,11 +84,6 @@ CAST = ReferenceTable(
         "largest_scaled_to_one",
         "You bring the largest magnitude to 1. Bring it to the format's largest number, or you give range away.",
         {SCALE: "scale = 1 / largest"},
-    ),
-    Misconception(
-        "ieee_maximum",
-        "You take 240 as e4m3's largest number. `float8_e4m3fn` has no infinity, and reaches 448.",
-        {SCALE: "scale = (240 if limits.max == 448 else limits.max) / largest"},
     ),
     Misconception(
         "one_format_for_all",
@@ -105,9 +106,9 @@ CAST = ReferenceTable(
     ),
     Misconception(
         "threshold_not_scaled_back",
-        "Your threshold holds after the scaling. Give it in the tensor's own units.",
+        "You leave the threshold in scaled units, or compute the share from it in these. Divide it by the scale.",
         {FLUSHED: "smallest / 2"},
-        variants=[{FLUSHED: "smallest"}],
+        variants=[{FLUSHED: "smallest"}, {SHARE: "math.erf(flushed * scale / (sigma * math.sqrt(2)))"}],
     ),
     Misconception(
         "threshold_scaled_twice",
@@ -131,14 +132,13 @@ CAST = ReferenceTable(
         {SHARE: "1 - math.erf(flushed / (sigma * math.sqrt(2)))"},
     ),
     Misconception(
-        "share_in_percent",
-        "You return the share in percent. Return it as a number between 0 and 1.",
-        {SHARE: "100 * math.erf(flushed / (sigma * math.sqrt(2)))"},
-    ),
-    Misconception(
         "sigma_not_used",
-        "You compare the threshold with a standard deviation of 1. Divide it by sigma.",
+        "You do not divide the threshold by sigma, so it is not in units of the standard deviation.",
         {SHARE: "math.erf(flushed / math.sqrt(2))"},
+        variants=[
+            {SHARE: "math.erf(flushed * sigma / math.sqrt(2))"},
+            {SHARE: "math.erf(flushed / math.sqrt(2 * sigma))"},
+        ],
     ),
     Misconception(
         "root_of_two_missing",
@@ -146,9 +146,15 @@ CAST = ReferenceTable(
         {SHARE: "math.erf(flushed / sigma)"},
     ),
     Misconception(
-        "share_of_the_range",
-        "You return the threshold as a share of the largest magnitude. Most values are near zero, not spread evenly.",
-        {SHARE: "flushed / largest"},
+        "share_linear_in_the_threshold",
+        "Your share grows in proportion to the threshold, as if values were spread evenly. Use `erf`.",
+        {SHARE: "min(1.0, 2 * flushed / sigma / math.sqrt(2 * math.pi))"},
+        variants=[{SHARE: "min(1.0, flushed / sigma)"}, {SHARE: "flushed / largest"}],
+    ),
+    Misconception(
+        "order_exchanged",
+        "You return the share before the threshold. The order is scale, threshold, share.",
+        {f"flushed, {SHARE}": f"{SHARE}, flushed"},
     ),
     hard_coded(cast_cases),
     run=_run,

@@ -52,6 +52,19 @@ class Run:
         return {name for name in self.record["kinds"] if is_in_fp8(name)}
 
     @property
+    def wrong(self) -> str:
+        """The layers that ran in another format than they should, in words."""
+        kept, taken = sorted(self.wanted - self.in_fp8), sorted(self.in_fp8 - self.wanted)
+        found = {"left out": kept, "too many": taken}
+        listed = {word: ", ".join(names[:2] + ["..."] * (len(names) > 2)) for word, names in found.items() if names}
+        return "".join(f"; {word}: {names}" for word, names in listed.items())
+
+    @property
+    def wanted_rows(self) -> list[int]:
+        """The rows of each batch that is asked for."""
+        return [self.case.rows] * (self.case.updates - 1) + [self.case.rows - 1]
+
+    @property
     def precisions(self) -> set[str]:
         """The precisions of the Accelerators that ran a backward; "fp8" where the device had it lowered to fp16."""
         found = {accelerator["precision"] for accelerator in self.record["precision"]["accelerators"]}
@@ -63,10 +76,12 @@ def judge_fp8_accelerate(observation: Observation, seed: int) -> Verdict:
     cases, records = fp8_form_cases(seed), observation.facts["records"]
     for case, record in zip(cases, records, strict=True):
         run = Run(record, case)
-        verdict = judge_own_form(record, record["calls"], is_in_trainer=False) or USED.judge(
+        own = judge_own_form(record, record["calls"], is_in_trainer=False) if record["forward_rows"] else None
+        verdict = own or USED.judge(
             run,
             f"{len(run.wanted)} layers of the encoder in fp8, by an Accelerator of that precision",
-            f"precision {', '.join(sorted(run.precisions)) or 'none'}; {len(run.in_fp8)} layers in fp8",
+            ", ".join([f"{len(run.in_fp8)} layers in fp8", *(f"precision {one}" for one in run.precisions)])
+            + run.wrong,
         )
         if verdict:
             return verdict
@@ -75,11 +90,15 @@ def judge_fp8_accelerate(observation: Observation, seed: int) -> Verdict:
     if answer.is_right or all(map(_is_right_as_lowered, cases, records, values)):
         layers = [len(Run(record, case).in_fp8) for case, record in zip(cases, records, strict=True)]
         return Verdict(PASSED, "", f"{len(layers)} runs, with {' and '.join(map(str, layers))} layers in fp8")
-    return PAIRS.explain(
+    distance, moved = (float(torch.linalg.vector_norm(one)) for one in (answer.value - answer.truth, answer.truth))
+    expected, measured = f"weights that move by {moved:.4g}", f"weights {distance / moved:.0%} of that away"
+    ratio = float(answer.value @ answer.truth) / moved**2
+    return TRAINED.judge(Run(records[answer.wrong[0]], answer.case), expected, measured) or PAIRS.explain(
         answer,
-        expected=f"weights that moved by {torch.linalg.vector_norm(answer.truth).item():.4g}",
-        measured=f"{torch.linalg.vector_norm(answer.value).item():.4g}",
-        otherwise="The layers are right, the training is not. Print the loss and the rows of each batch.",
+        expected=expected,
+        measured=measured,
+        otherwise=f"Your batches, updates and optimizer are right, but the weights move {ratio:.3g} times as far along "
+        "the right direction. Look at what scales, clips, clears or replaces the loss or its gradients.",
     )
 
 
@@ -138,36 +157,39 @@ def is_near(answer: Any, value: Any) -> bool:
     return bool(difference <= TOLERANCE * torch.linalg.vector_norm(value.double()))
 
 
-SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
 USED = Table[Run](
     Misconception(
+        "other_model_trained",
+        "You never run the model that is handed in. Train this model, not a copy, in a loop with Accelerate.",
+        shown_by=lambda run: not run.record["forward_rows"],
+    ),
+    Misconception(
         "accelerate_not_used",
-        "You train without Accelerate's backward. Prepare model, optimizer and loader, and call accelerator.backward.",
+        "You train without `accelerator.backward`. Prepare model, optimizer and loader, and call it.",
         shown_by=lambda run: not run.record["calls"]["backward"],
     ),
     Misconception(
         "not_prepared",
         "You leave model, optimizer or loader out of prepare. The model is converted there.",
+        measured="prepared: {record[calls][prepared]}",
         shown_by=lambda run: bool({"model", "optimizer", "loader"} - set(run.record["calls"]["prepared"])),
     ),
     Misconception(
-        "bf16_asked_for",
-        "You ask for bf16, so no layer is in 8 bits. The precision of the Accelerator is fp8.",
-        shown_by=lambda run: not run.in_fp8 and run.precisions == {"bf16"},
-    ),
-    Misconception(
         "fp8_not_asked_for",
-        "You ask Accelerate for no precision. With fp8 it converts the layers in prepare.",
-        shown_by=lambda run: not run.in_fp8 and run.precisions == {"no"},
+        "You do not ask Accelerate for the precision fp8, with which it converts layers in prepare.",
+        shown_by=lambda run: not run.in_fp8 and run.precisions in ({"bf16"}, {"no"}),
     ),
     Misconception(
         "converted_by_hand",
         "You convert the model yourself. Let prepare do it: mixed_precision fp8, and the recipe as a kwargs handler.",
-        shown_by=lambda run: bool(run.precisions) and "fp8" not in run.precisions,  # none: the first layer went
+        shown_by=lambda run: (
+            run.record["is_converted_before"] or (bool(run.precisions) and "fp8" not in run.precisions)
+        ),  # no precision is recorded where the first layer was converted
     ),
     Misconception(
         "nothing_converted",
-        "You ask for fp8, and your filter returns False for every layer. It returns whether a layer is converted.",
+        "You ask for fp8, and your filter returns False for every layer of this model (blocks in its encoder: "
+        "{case.layers}). It returns whether a layer is converted.",
         shown_by=lambda run: not run.in_fp8,
     ),
     Misconception(
@@ -183,7 +205,7 @@ USED = Table[Run](
     ),
     Misconception(
         "left_to_the_default_filter",
-        "You convert the pooler, too, as Accelerate's own filter does. Pass a filter in the recipe.",
+        "You convert the pooler, too. Accelerate does so without a filter; with one, yours has to leave it out.",
         shown_by=lambda run: run.in_fp8 - run.wanted == {"bert.pooler.dense"},
     ),
     Misconception(
@@ -201,42 +223,59 @@ USED = Table[Run](
         ),
     ),
     Misconception(
-        "other_layers_left",
-        "You leave layers of the encoder that should be in fp8. Print the names that your filter is asked about.",
-        shown_by=lambda run: bool(run.wanted - run.in_fp8),
-    ),
-    Misconception(
-        "other_layers_converted",
-        "You convert layers that should stay. Print the names that your filter is asked about.",
-        shown_by=lambda run: bool(run.in_fp8 - run.wanted),
+        "other_layers",
+        "You convert other layers than asked for: those of the encoder, except the model's first linear layer. Print "
+        "the names that your filter is asked about.",
+        shown_by=lambda run: run.in_fp8 != run.wanted,
     ),
     Misconception(
         "not_emulated",
-        "You do not emulate, and this hardware has no fp8 products. Set emulate in the configuration.",
-        shown_by=lambda run: not run.record["has_fp8"] and not all(run.record["emulated"]),
+        "You emulate where the hardware has fp8 products, or do not where it has none. Set emulate by `has_fp8`.",
+        shown_by=lambda run: run.record["has_fp8"] in run.record["emulated"],
+    ),
+)
+TRAINED = Table[Run](
+    Misconception(
+        "last_batch_left_out",
+        "You make no update with the last batch, which has fewer rows.",
+        shown_by=lambda run: (
+            run.record["forward_rows"] == run.wanted_rows[:-1]
+            or (run.record["forward_rows"] == run.wanted_rows and run.record["events"][-1] != "update")
+        ),
+    ),
+    Misconception(
+        "other_batches",
+        "You run other batches than one epoch in steps of `rows`. Compare the rows of each forward.",
+        expected="forwards on {wanted_rows} rows",
+        measured="on {record[forward_rows]}",
+        shown_by=lambda run: run.record["forward_rows"] != run.wanted_rows,
+    ),
+    Misconception(
+        "rows_in_another_order",
+        "You train on the rows in another order. Leave shuffle at its default, False, and the dataset as it is.",
+        shown_by=lambda run: not run.record["is_in_order"],
+    ),
+    Misconception(
+        "other_updates",
+        "You do not make one update for each batch. Look at where `optimizer.step` is.",
+        expected="{case.updates} updates",
+        measured="{record[update_count]}",
+        shown_by=lambda run: run.record["update_count"] != run.case.updates,
+    ),
+    Misconception(
+        "another_optimizer",
+        "You do not train all parameters with plain SGD at `learning_rate`, in every update.",
+        expected="torch.SGD with lr {case.learning_rate}",
+        measured="{record[optimizers]}",
+        shown_by=lambda run: run.record["optimizers"] != [f"torch.SGD with lr {run.case.learning_rate:g}"],
     ),
 )
 PAIRS = ReferenceTable(
     train_pairs,
     Misconception(
-        "another_optimizer",
-        "You train with AdamW. Plain SGD is asked for.",
-        {SGD: "torch.optim.AdamW(model.parameters(), lr=learning_rate)"},
-    ),
-    Misconception(
-        "other_learning_rate",
-        "You do not pass the learning rate on: SGD has a default of 1e-3.",
-        {SGD: "torch.optim.SGD(model.parameters(), lr=1e-3)"},
-    ),
-    Misconception(
         "gradients_never_cleared",
         "You never clear the gradients, so each batch adds to those before it.",
         {"        optimizer.zero_grad()\n": ""},
-    ),
-    Misconception(
-        "last_batch_left_out",
-        "You leave out the last batch, which has fewer rows.",
-        {"DataLoader(dataset, batch_size=rows)": "DataLoader(dataset, batch_size=rows, drop_last=True)"},
     ),
     run=_run,
     cases=fp8_form_cases,
