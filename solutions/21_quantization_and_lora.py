@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 21. Quantization and LoRA
 #
-# You fine-tune a model whose weights take four bits each, by training half a percent of its numbers.
+# You fine-tune a model whose weights take four bits each, by training a small share of its numbers.
 #
 # 70 min (estimated) · CPU is enough · after lesson 08
 
@@ -22,7 +22,7 @@ for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
     logging.getLogger(name).setLevel(
         logging.ERROR
     )  # they report kernels that this machine cannot load, or does not need
-warnings.filterwarnings("ignore", category=FutureWarning)  # the libraries warn each other of names that will change
+warnings.filterwarnings("ignore", category=FutureWarning)  # libraries use deprecated names of each other
 warnings.filterwarnings("ignore", message="torch.utils.checkpoint: the use_reentrant")  # a section is about it
 
 import bitsandbytes
@@ -63,8 +63,8 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 #   begins a new block, and its last block may be short.
 # - **Double quantization** quantizes the scales, too: each becomes one byte, and a block of *scales* shares a second
 #   scale in float32.
-# - **LoRA** of rank `r` adds `B A` to a frozen weight `W` [outputs, inputs]. `A` maps the inputs to `r` numbers, and
-#   `B` maps these to the outputs. Both are trained in float32 with AdamW.
+# - **LoRA** of rank `r` adds `B A`, times a constant, to a frozen weight `W` [outputs, inputs]. `A` maps the inputs to
+#   `r` numbers, and `B` maps these to the outputs. Both are trained in float32 with AdamW.
 
 # %% [markdown]
 # **Exercise.** Predict what a plan costs.
@@ -72,10 +72,10 @@ print(f"measured on: {device_name()}, torch {torch.__version__}")
 # *Contract.*
 # - `layers` lists (inputs, outputs, has an adapter). All weights are quantized, with or without an adapter.
 # - `second_block_size` is None if the scales stay float32.
-# - Return a dict: `"bits"`, the stored bits of all layers divided by their weights; `"trained"`, how many numbers are
-#   trained; `"update_bytes"`, the bytes of gradients and moments at the step.
-# - Leave out the code books and the mean that is subtracted from the scales: they are the same few bytes for any
-#   layer.
+# - Return a dict of ints or floats: `"bits"`, the stored bits of all layers divided by their weights; `"trained"`, how
+#   many numbers are trained; `"update_bytes"`, the bytes of gradients and moments at the step.
+# - Count 4 bits for each code, even if their number is odd. Leave out the code books and the mean that is subtracted
+#   from the scales: they are the same few bytes for any layer.
 
 # %% tags=["given"]
 from grader import check_quantization_plan
@@ -145,19 +145,19 @@ for name, per_parameter in {"AdamW, all in float32": 16, "16-bit base": 2, "4.12
 #
 # The correction is small compared with the layer because it is thin: `r (inputs + outputs)` instead of
 # `inputs x outputs`. All that training adds is proportional to it. What remains is the base, and the activations,
-# which no adapter makes smaller.
+# which become only a little smaller: a frozen linear layer keeps no inputs for the gradient of its weight.
 
 # %% [markdown]
 # ## Which 16 values?
 #
 # **Uniform** quantization cuts the range of values into equal bins. A **threshold** is the border between two bins. A
-# value's code is the number of thresholds below it, and it decodes to the middle of its bin. If the range is measured
-# once, on sample data, and then kept, the quantization is **static**; if each tensor has its own range, as here, it is
-# **dynamic**.
+# value's code is the number of thresholds below it, and it decodes to the middle of its bin. A range measured
+# on sample data makes the quantization **static**; one taken from the values themselves, here from each
+# block, **dynamic**.
 #
-# Equal bins suit values that are equally likely. Weights are nearly normal: most are near zero, so bins at the ends
-# stay almost empty. **NF4** (*normal float*) uses bins of equal *probability*, with its ends at -1 and 1 and a code
-# for exactly 0. **FP4** is a tiny floating-point format.
+# Equal bins suit values that are equally likely. Weights are nearly normal: most of them share the few bins near zero.
+# **NF4** (*normal float*) is derived from quantiles of the normal distribution, so that its codes are used more evenly.
+# Its ends are -1 and 1, and one code is exactly 0. **FP4** is a tiny floating-point format.
 
 
 # %%
@@ -205,8 +205,8 @@ def dequantize_nf4(packed, scales, shape, block_size: int):
 # *Contract.*
 # - `values` is float32, of any shape. A block is `block_size` consecutive numbers, row by row; the last block may be
 #   short. `block_size` is even.
-# - Return the packed codes, `torch.uint8` [pairs], and the scales, float32 [blocks]: the largest magnitude of each
-#   block. Codes are those of the nearest values of `NF4`.
+# - Leave `values` as they are. Return the packed codes, `torch.uint8` [pairs], and the scales, float32 [blocks]: the
+#   largest magnitude of each block. Codes are those of the nearest values of `NF4`.
 # - If the number of codes is odd, the low half of the last byte is free. A block of zeros has the scale 0.
 # - Write it by hand, without the quantizer of bitsandbytes.
 
@@ -259,9 +259,9 @@ check_nf4_codes(quantize_nf4)
 # </details>
 
 # %% [markdown]
-# An error of 9 % of a standard deviation is large for a weight, and it is permanent: quantized **inference** has the
-# same error. Quantized **training** makes it only once. The adapter is trained on top of the rounded weights, so it
-# sees their error and corrects a part of it.
+# An error of 9 % of a standard deviation is large for a weight, and it is permanent. Yet it is made only once, when the
+# base is quantized, and not again at each update. The adapter is trained on top of the rounded weights, so it sees
+# their error and corrects a part of it.
 #
 # What must not happen is an update of the codes themselves: a step of 1e-4 is far smaller than the distance between
 # two codes, and would be rounded away. (Lesson 20 trains in 8 bits, with master weights in 16 or 32.)
@@ -283,8 +283,9 @@ check_nf4_codes(quantize_nf4)
 # *Contract.*
 # - Return an `nn.Module` around `layer`, an `nn.Linear` with or without bias, for inputs [..., features].
 # - Its parameters include `A` [rank, inputs] and `B` [outputs, rank], by these names, on the device of the layer; `A`
-#   is random and `B` zero. Nothing else is trained.
-# - Gradients reach `A`, `B` and the inputs. Do not create any matrix of the base's shape in `forward`.
+#   is random, another one in each adapter, and `B` zero. Nothing else is trained.
+# - `forward` adds `alpha / rank` times `B A x`, in train and in eval mode. Gradients reach `A`, `B` and the inputs. Do
+#   not create any matrix of the base's shape in `forward`.
 # - `merged()` returns a new `nn.Linear` with the same outputs. It leaves base and adapter unchanged, to the bit.
 
 # %% tags=["given"]
@@ -357,7 +358,8 @@ check_adapted_layer(add_lora)
 # </details>
 
 # %% [markdown]
-# The correction to be learnt has rank 4. Rank 4 finds it, rank 8 finds nothing more, and ranks 1 and 2 cannot find it.
+# The correction to be learnt has rank 4. Ranks 1 and 2 cannot represent it. Rank 4 finds it, so that rank 8 has nothing
+# to add: both losses are nearly zero.
 #
 # <details><summary>Why are both gradients zero if A and B start at zero?</summary>
 # The gradient of A is multiplied by B, and that of B by A. With B = 0 and A random, B moves first, then A.
@@ -439,7 +441,7 @@ with warnings.catch_warnings():
 optimizer.step()
 changed = [name for name, value in model.named_parameters() if not torch.equal(value, before[name])]
 print(f"trained numbers: {sum(value.numel() for value in model.parameters() if value.requires_grad)}")
-print(f"tensors that a step changed: {len(changed)}; bytes of state: {len(optimizer.state)}")
+print(f"tensors that a step changed: {len(changed)}; tensors with state: {len(optimizer.state)}")
 
 # %% [markdown]
 # Nothing fails, and nothing is trained, because the essay imports `get_peft_model` but never calls it. The preparation
@@ -453,11 +455,11 @@ print(f"tensors that a step changed: {len(changed)}; bytes of state: {len(optimi
 # **Exercise.** Run QLoRA in two forms.
 #
 # *Contract (both).*
-# - Load the model in `folder` in NF4 with double quantization, computing in `compute_dtype`, on `device`. Prepare it,
-#   checkpointing included.
-# - Put adapters on `q_proj` and `v_proj`: `rank`, alpha twice the rank, no dropout.
-# - Use AdamW at constant `learning_rate`, without weight decay, for one epoch in order, `rows` rows per update, the
-#   short last batch included. Return the trained model.
+# - Load the model in `folder`, with no other dtype, in NF4 with double quantization, computing in `compute_dtype`, on
+#   `device`. Prepare it, checkpointing included.
+# - Put float32 adapters on every `q_proj` and `v_proj`: `rank`, alpha twice the rank, no dropout, B zero.
+# - Use `torch.optim.AdamW` at constant `learning_rate`, without weight decay, otherwise with defaults: one epoch in
+#   order, one update per batch of `rows` rows, the short last one included. Return the trained model.
 # - Accelerate: prepare model, optimizer and loader; use what `prepare` returns. Trainer: add to `same_run` with `|`.
 #
 # The check compares the factors with a raw loop's, and reads how the base is stored and what the optimizer holds.
@@ -528,7 +530,7 @@ def train_qlora_with_trainer(folder, dataset, rows: int, rank: int, learning_rat
 # %% [markdown]
 # The next cells show one table for four updates of 8 rows: all weights in float32 with AdamW, and QLoRA in both forms.
 # The peak is that of the whole run, loading included. Before you run them: which of the columns trained, state and
-# peak falls most?
+# peak falls least?
 
 
 # %%
@@ -602,10 +604,10 @@ check_qlora_trainer(train_qlora_with_trainer)
 # </details>
 
 # %% [markdown]
-# State, gradients and stored weights fall most, because they are proportional to what is trained, or take four bits.
-# The activations fall because of checkpointing, which costs time. Decoding the weights also costs time, in each
-# forward and each backward pass: QLoRA saves memory, but never time. At this small size the embeddings and the head,
-# in float32, are a visible part of the rest.
+# Trained numbers and state fall by the same factor, because AdamW keeps two moments for each trained number. The peak
+# falls least: four bits shrink the base, and checkpointing the activations, but both remain, and at this small size
+# the embeddings and the head, in float32, are a visible part of the rest. Checkpointing costs time, and so does
+# decoding the weights in each forward and each backward pass: QLoRA makes a step slower.
 #
 # Embeddings, normalisations and the head are not quantized: `from_pretrained` replaces `nn.Linear` modules except the
 # output embedding.
@@ -641,7 +643,7 @@ for name, (trained, state) in held.items():
 # | base, bytes per parameter | 4 | 2 | 0.52 |
 # | gradients and moments | 12 for each parameter | 12 for each number of the factors | the same |
 # | forward and backward | 1 | no gradients of weights: fewer FLOPs | the same, and decoding |
-# | published | more than 780 GB for 65 billion parameters in 16 bits | – | less than 48 GB |
+# | published | more than 780 GB for 65 billion, in 16 bits (12 bytes for each) | – | less than 48 GB |
 #
 # - **Use it when** the base does not fit for full fine-tuning, or many variants of one base are served.
 # - **Do not** use it for pre-training, or where the change has a high rank: compare with full fine-tuning once.
@@ -663,7 +665,8 @@ for name, (trained, state) in held.items():
 #
 # *Contract.*
 # - The grid is `scale` times the signed integers that `bits` bits can hold: 4 bits hold -8 to 7.
-# - Return the nearest values of the grid, in the shape of `values`; halfway cases go to the even integer.
+# - Return the nearest values of the grid, in the shape and format of `values`, which stay as they are; halfway cases go
+#   to the even integer.
 # - The gradient of `values` is that of the result where `values / scale` is in the range of the integers, its ends
 #   included, and zero elsewhere. The scale needs no gradient.
 
@@ -724,7 +727,7 @@ def compare_rounding():
     print_loss("float32", None)
     print_loss("4 bits, rounded afterwards", 4)
     fit_network(weights, inputs, wanted, 4)
-    print_loss("4 bits, trained further so", 4)
+    print_loss("4 bits, trained with rounding", 4)
 
 
 look(compare_rounding)
@@ -748,7 +751,7 @@ check_fake_quantization(fake_quantize)
 # It freezes everything, casts 16-bit parameters to float32 and enables checkpointing. It adds nothing that trains.
 # </details>
 # <details><summary>Which bytes of training does LoRA leave unchanged?</summary>
-# Those of the base and of the activations. Four bits shrink the first, checkpointing the second.
+# Those of the base, and most of the activations. Four bits shrink the first, checkpointing the second.
 # </details>
 #
 # **Takeaway: store what is frozen in few bits, and train a thin correction that starts at zero.**

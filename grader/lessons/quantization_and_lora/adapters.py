@@ -27,6 +27,7 @@ class AdapterCase:
         rank: Of the adapter.
         alpha: Of the adapter.
         rows: Shape of the inputs without their features.
+        is_training: Whether it runs in train mode.
         seed: Seed of all numbers.
     """
 
@@ -36,6 +37,7 @@ class AdapterCase:
     rank: int
     alpha: float
     rows: tuple[int, ...]
+    is_training: bool
     seed: int
 
     def make_layer(self) -> nn.Linear:
@@ -56,12 +58,12 @@ class AdapterCase:
 
 
 def adapter_cases(seed: int) -> tuple[AdapterCase, ...]:
-    """A layer with a bias, one without that reads three dimensions, and one whose adapter has rank 1."""
+    """A layer with a bias, one without that reads three dimensions in eval mode, and one whose adapter has rank 1."""
     draw = random.Random(seed)
     return (
-        AdapterCase(24, 18, True, 4, 8.0, (5,), seed),
-        AdapterCase(16, draw.randrange(20, 30), False, 3, draw.choice((1.0, 16.0)), (2, 3), seed + 1),
-        AdapterCase(draw.randrange(12, 15), 17, True, 1, draw.choice((2.0, 5.0)), (7,), seed + 2),
+        AdapterCase(24, 18, True, 4, 8.0, (5,), True, seed),
+        AdapterCase(16, draw.randrange(20, 30), False, 3, draw.choice((1.0, 16.0)), (2, 3), False, seed + 1),
+        AdapterCase(draw.randrange(12, 15), 17, True, 1, draw.choice((2.0, 5.0)), (7,), True, seed + 2),
     )
 
 
@@ -89,17 +91,22 @@ def run_adapter(add_lora: Callable[..., Any], case: AdapterCase) -> tuple[dict[s
     with torch.no_grad():
         wanted = layer(drawn["inputs"])
     weight = layer.weight
+    another, _ = _require_factors(add_lora(case.make_layer().to(device), case.rank, case.alpha), case)
     adapted = add_lora(layer, case.rank, case.alpha)
     first, second = _require_factors(adapted, case)
+    adapted.train(case.is_training)
     with torch.no_grad():
-        start = adapted(drawn["inputs"])
-    trained = {name: parameter for name, parameter in adapted.named_parameters() if parameter.requires_grad}
+        start = _require_outputs(adapted(drawn["inputs"]), wanted)
+    trained = [parameter for parameter in adapted.parameters() if parameter.requires_grad]
     facts: dict[str, Any] = {
         "distance_at_start": float((start - wanted).abs().max()),
         "is_start_zero": not bool(start.any()),
         "is_first_zero": not bool(first.any()),
         "is_second_zero": not bool(second.any()),
-        "trained": sorted(int(parameter.numel()) for parameter in trained.values()),
+        "is_first_repeated": torch.equal(first, another),
+        "rank_of_first": int(torch.linalg.matrix_rank(first.detach().double().cpu())),
+        "trained": sorted(int(parameter.numel()) for parameter in trained),
+        "is_base_trained": any(torch.equal(parameter, value) for parameter in trained for value in kept.values()),
         "are_factors_trained": first.requires_grad and second.requires_grad,
     }
     with torch.no_grad():
@@ -109,6 +116,8 @@ def run_adapter(add_lora: Callable[..., Any], case: AdapterCase) -> tuple[dict[s
     with _DenseRecord((case.outputs, case.inputs), [weight, *adapted.parameters()]) as dense:
         outputs = adapted(inputs)
     outputs.backward(drawn["direction"])
+    with torch.no_grad():
+        repeated = adapted(drawn["inputs"])
     merged = adapted.merged()
     with torch.no_grad():
         again = adapted(drawn["inputs"])
@@ -116,7 +125,9 @@ def run_adapter(add_lora: Callable[..., Any], case: AdapterCase) -> tuple[dict[s
         "is_dense": dense.is_seen,
         "has_base_gradient": weight.grad is not None,
         "is_base_changed": not all(torch.equal(value, layer.state_dict()[name]) for name, value in kept.items()),
-        "is_changed_by_merge": not torch.allclose(again, outputs, rtol=1e-5, atol=1e-6),
+        "is_random": not torch.allclose(repeated, outputs, rtol=1e-5, atol=1e-6),
+        "is_changed_by_merge": not torch.allclose(again, repeated, rtol=1e-5, atol=1e-6),
+        "is_unfrozen_by_merge": sum(value.requires_grad for value in adapted.parameters()) > len(trained),
         "merged": type(merged).__name__,
         "is_merged_the_base": getattr(merged, "weight", None) is weight,
     }
@@ -129,6 +140,15 @@ def run_adapter(add_lora: Callable[..., Any], case: AdapterCase) -> tuple[dict[s
 
 def _gradient(tensor: Tensor) -> Tensor:
     return torch.zeros_like(tensor) if tensor.grad is None else tensor.grad
+
+
+def _require_outputs(outputs: Any, wanted: Tensor) -> Tensor:
+    """Fail unless outputs have the shape of the base's."""
+    if not isinstance(outputs, Tensor) or outputs.shape != wanted.shape:
+        measured = f"shape {list(outputs.shape)}" if isinstance(outputs, Tensor) else type(outputs).__name__
+        look_at = "You return outputs of another shape than the base. Keep every dimension of the inputs but the last."
+        fail("output_shape", f"outputs of shape {list(wanted.shape)}", measured, look_at)
+    return outputs
 
 
 @torch.no_grad()
@@ -157,6 +177,8 @@ def _require_factors(adapted: Any, case: AdapterCase) -> tuple[nn.Parameter, nn.
             look_at = "Your factor has another shape. A maps inputs to `rank` numbers, and B these to the outputs."
             fail("factor_shape", expected, f"{name} of shape {list(factor.shape)}", look_at)
         factors.append(factor)
-    if not callable(getattr(adapted, "merged", None)):
-        fail("no_merged", "a method merged()", "none", "Your module has no method merged(). Write it in the class.")
+    merged = getattr(adapted, "merged", None)
+    if not callable(merged) or isinstance(merged, nn.Module):
+        look_at = "Your module has no method merged(). Write it in the class, without @property."
+        fail("no_merged", "a method merged()", f"merged of type {type(merged).__name__}", look_at)
     return factors[0], factors[1]

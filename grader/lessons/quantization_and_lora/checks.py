@@ -10,7 +10,7 @@ from torch import Tensor
 
 from grader.device import lesson_device
 from grader.lessons.quantization_and_lora.adapters import adapter_cases, run_adapter
-from grader.lessons.quantization_and_lora.codes import codes_cases, refuse_library_quantizer
+from grader.lessons.quantization_and_lora.codes import LibraryQuantizerRefused, codes_cases
 from grader.lessons.quantization_and_lora.forms import qlora_cases, run_qlora
 from grader.lessons.quantization_and_lora.plans import plan_cases
 from grader.lessons.quantization_and_lora.rounding import rounding_cases, run_rounding
@@ -43,7 +43,7 @@ def check_nf4_codes(quantize_nf4: Callable[..., Any], seed: int) -> Observation:
     for index, case in enumerate(codes_cases(seed)):
         values = case.make_values().to(lesson_device())
         kept = values.clone()
-        with refuse_library_quantizer():
+        with LibraryQuantizerRefused():  # type: ignore[no-untyped-call]
             answer = quantize_nf4(values, case.block_size)
         packed, scales = _require_pair(answer)
         settings.append({"packed": _describe(packed), "scales": _describe(scales)})
@@ -81,7 +81,10 @@ def check_fake_quantization(fake_quantize: Callable[..., Any], seed: int) -> Obs
         if not isinstance(rounded, Tensor) or rounded.shape != case.shape:
             measured = f"shape {list(rounded.shape)}" if isinstance(rounded, Tensor) else type(rounded).__name__
             fail("another_shape", f"a tensor of shape {list(case.shape)}", measured, "Return a value for each value.")
-        tensors |= {f"{index}.values": rounded.detach().double(), f"{index}.gradients": gradient}
+        if rounded.dtype != case.dtype:
+            look_at = "You return another format than that of `values`. Look for a cast."
+            fail("another_format", f"a tensor in {case.dtype}", f"one in {rounded.dtype}", look_at)
+        tensors |= {f"{index}.values": rounded.detach(), f"{index}.gradients": gradient}
     return Observation({}, tensors)
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader.observing.contract import fail
-
-LIBRARY = "bitsandbytes.functional"
 
 
 @dataclass(frozen=True)
@@ -60,32 +56,23 @@ class CodesCase:
 def codes_cases(seed: int) -> tuple[CodesCase, ...]:
     """Four settings.
 
-    A matrix in blocks of 64, as in the lesson; an odd number of numbers with a short last block and a block of zeros;
-    three dimensions and other blocks; a tensor that is shorter than one block.
+    A matrix in blocks of 64, as in the lesson, large enough for 16-bit arithmetic to show; an odd number of numbers
+    with a short last block and a block of zeros; three dimensions and other blocks; a tensor shorter than one block.
     """
     draw = random.Random(seed)
     return (
-        CodesCase((draw.randrange(20, 40), 64), 64, False, seed),
+        CodesCase((draw.randrange(600, 700), 64), 64, False, seed),
         CodesCase((2 * draw.randrange(400, 500) + 1,), 64, True, seed + 1),
         CodesCase((3, draw.randrange(17, 23), 20), 32, True, seed + 2, 3.0),
         CodesCase((draw.randrange(20, 30), 2), 64, False, seed + 3),
     )
 
 
-@contextlib.contextmanager
-def refuse_library_quantizer() -> Iterator[None]:
-    """Fail the check when the block calls a quantizer of bitsandbytes."""
+class LibraryQuantizerRefused(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Fails the check when the block runs an operator of bitsandbytes that quantizes."""
 
-    def refuse(*_: Any, **__: Any) -> NoReturn:
-        look_at = "You call the quantizer of bitsandbytes. Write the lines that are left open."
-        fail("library_quantizer", "codes and scales from lines of your own", "a call of bitsandbytes", look_at)
-
-    module = sys.modules.get(LIBRARY)
-    kept = getattr(module, "QuantState", None)  # what its quantizers return their scales in
-    if module is not None:
-        module.QuantState = refuse  # type: ignore[attr-defined]
-    try:
-        yield
-    finally:
-        if module is not None:
-            module.QuantState = kept  # type: ignore[attr-defined]
+    def __torch_dispatch__(self, function: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        if function.namespace == "bitsandbytes" and "dequantize" not in function.name():
+            look_at = "You call the quantizer of bitsandbytes. Write the lines that are left open."
+            fail("library_quantizer", "codes and scales from lines of your own", "a call of bitsandbytes", look_at)
+        return function(*arguments, **(keywords or {}))

@@ -95,10 +95,12 @@ class QloraRecord:
         modes: Whether the decoder was in train mode, for each forward.
         model: Facts of the model at its first forward.
         start: Its factors at that moment, by name.
+        head: Type of the output embedding.
         optimizers: Libraries and names of optimizers that have taken a step.
+        options: What the groups of these set in addition to their rates and decays.
         optimized: Numbers that need a gradient, in the groups of one.
         steps: Steps of optimizers.
-        rates: Learning rates of these.
+        rates: Learning rates of these, in the order of their first use.
         decays: Weight decays.
         state_bytes: The most bytes of state of one optimizer.
     """
@@ -111,8 +113,10 @@ class QloraRecord:
         self.autocast: list[bool] = []
         self.model: dict[str, Any] = {}
         self.start: dict[str, Tensor] = {}
+        self.head = ""
         self.optimizers: set[str] = set()
-        self.rates: set[float] = set()
+        self.options: set[str] = set()
+        self.rates: list[float] = []
         self.decays: set[float] = set()
 
     def note_module(self, module: nn.Module, inputs: tuple[Any, ...]) -> None:
@@ -120,6 +124,8 @@ class QloraRecord:
         name = type(module).__name__
         if name == "LlamaMLP":  # a checkpoint repeats a layer's forward without its own hooks, and those inside run
             self.layer_calls += 1
+        elif name == "LlamaForCausalLM":
+            self.head = type(module.lm_head).__name__
         elif name == "LlamaModel":
             self.modes.append(module.training)
             self.autocast.append(torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"))
@@ -137,16 +143,18 @@ class QloraRecord:
         kind = type(optimizer)
         self.optimizers.add(f"{kind.__module__.split('.')[0]}.{kind.__name__}")
         self.optimized = max(self.optimized, sum(value.numel() for value in held if value.requires_grad))
-        self.rates |= {float(group["lr"]) for group in optimizer.param_groups}
+        for group in optimizer.param_groups:
+            self.rates += [float(group["lr"])] * (float(group["lr"]) not in self.rates)
+            self.options.add(", ".join(f"{name} {group.get(name)}" for name in ("betas", "eps", "amsgrad")))
         self.decays |= {float(group.get("weight_decay", 0.0)) for group in optimizer.param_groups}
         self.state_bytes = max(self.state_bytes, optimizer_state_bytes(optimizer))
 
     def facts(self) -> dict[str, Any]:
         """Return what was recorded, except for tensors."""
-        names = ("rows", "layer_calls", "modes", "autocast", "model", "steps", "optimized")
+        names = ("rows", "layer_calls", "modes", "autocast", "model", "head", "steps", "optimized", "rates")
         counts = {name: getattr(self, name) for name in (*names, "state_bytes")}
         counts["forward_rows"] = self.training.forward_rows
-        sets = {name: sorted(getattr(self, name)) for name in ("optimizers", "rates", "decays")}
+        sets = {name: sorted(getattr(self, name)) for name in ("optimizers", "options", "decays")}
         return counts | sets
 
 
@@ -176,13 +184,17 @@ def model_facts(decoder: nn.Module) -> dict[str, Any]:
     adapted = {name: module for name, module in linear.items() if hasattr(module, "lora_A")}
     states = [base.weight.quant_state for base in quantized]
     parameters = dict(decoder.named_parameters())
+    factors = {name: value for name, value in parameters.items() if any(factor in name for factor in FACTORS)}
     return {
         "linear": len(linear),
         "quantized": len(quantized),
         "kinds": sorted({str(base.weight.quant_type) for base in quantized}),
         "are_doubled": bool(states) and all(bool(state.nested) for state in states),
         "compute": sorted({_format(base.compute_dtype) for base in quantized}),
+        "adapters": len(adapted),
         "adapted": sorted({name.split(".")[-1] for name in adapted}),
+        "factors": sorted({_format(value.dtype) for value in factors.values()}),
+        "is_second_random": any(bool(value.any()) for name, value in factors.items() if FACTORS[1] in name),
         "ranks": sorted({int(rank) for module in adapted.values() for rank in module.r.values()}),
         "scales": sorted({float(scale) for module in adapted.values() for scale in module.scaling.values()}),
         "dropouts": sorted({float(_dropout(module)) for module in adapted.values()}),
@@ -212,6 +224,12 @@ def run_qlora(train: Callable[..., Any], case: QloraCase) -> tuple[dict[str, Any
         ]
         try:
             model = train(folder, case.make_dataset(), *case.arguments)
+        except ValueError as error:
+            if "empty parameter list" not in str(error):
+                raise
+            look_at = "You make the optimizer while nothing is trainable: preparing freezes what is there. Call "
+            look_at += "get_peft_model after it, without inference_mode, and then make the optimizer."
+            fail("nothing_to_train", "an optimizer of the factors", f"ValueError: {error}", look_at)
         finally:
             for handle in handles:
                 handle.remove()

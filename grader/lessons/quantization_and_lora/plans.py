@@ -29,13 +29,13 @@ def plan_cases(seed: int) -> tuple[PlanCase, ...]:
     """Five settings.
 
     One square layer, as in the lesson, once and with scales of its scales; a transformer layer of which two matrices
-    are adapted; layers with short last blocks on both levels; other block sizes.
+    are adapted; layers with short last blocks on both levels, one with an odd number of weights; other block sizes.
     """
     draw = random.Random(seed)
     width = 64 * draw.randrange(6, 12)
     attention = tuple((width, width, index % 2 == 0) for index in range(4))
     feed_forward = ((width, 4 * width, False), (4 * width, width, False))
-    odd = ((100, 2 * draw.randrange(30, 50), True), (34, 50, True), (draw.randrange(20, 40), 6, False))
+    odd = ((100, 2 * draw.randrange(30, 38), True), (34, 50, True), (2 * draw.randrange(10, 17) + 1, 7, False))
     return (
         PlanCase(((768, 768, True),), 8, 64, None),
         PlanCase(((768, 768, True),), 8, 64, 256),

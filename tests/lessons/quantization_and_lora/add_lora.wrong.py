@@ -28,6 +28,22 @@ def add_lora(layer, rank, alpha):
 # -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
 # +             return F.linear(inputs, layer.weight + alpha / rank * (self.B @ self.A), layer.bias)
 
+# %% edit="merged_for_inference" code="dense_update_built"
+# Source: loralib merges in eval mode
+#           def forward(self, inputs):
+# +             if not self.training:
+# +                 return self.merged()(inputs)
+
+# %% edit="flattened" code="output_shape"
+# Source: rows of features
+#           def forward(self, inputs):
+# +             inputs = inputs.reshape(-1, inputs.shape[-1])
+
+# %% edit="dropout" code="output_random"
+# Source: lora_dropout
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + alpha / rank * (F.dropout(inputs, 0.1, self.training) @ self.A.T @ self.B.T)
+
 # %% edit="both_zero" code="both_factors_zero"
 # Source: both factors at zero
 # -             self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=weight.device) / layer.in_features**0.5)
@@ -40,15 +56,20 @@ def add_lora(layer, rank, alpha):
 # +             self.A = nn.Parameter(torch.zeros(rank, layer.in_features, device=weight.device))
 # +             self.B = nn.Parameter(torch.randn(layer.out_features, rank, device=weight.device))
 
+# %% edit="constant_rows" code="first_factor_not_random"
+# Source: every row of A alike
+# -             self.A = nn.Parameter(torch.randn(rank, layer.in_features, device=weight.device) / layer.in_features**0.5)
+# +             self.A = nn.Parameter(torch.full((rank, layer.in_features), 0.1, device=weight.device))
+
+# %% edit="seeded" code="first_factor_not_random"
+# Source: a seed for reproducible results
+#               super().__init__()
+# +             torch.manual_seed(0)
+
 # %% edit="base_free" code="base_trained"
 # Source: requires_grad forgotten
 # -             self.layer, weight = layer.requires_grad_(False), layer.weight
 # +             self.layer, weight = layer, layer.weight
-
-# %% edit="weight_frozen_alone" code="base_trained"
-# Source: the bias forgotten
-# -             self.layer, weight = layer.requires_grad_(False), layer.weight
-# +             self.layer, weight = layer, layer.weight.requires_grad_(False)
 
 # %% edit="all_frozen" code="factors_frozen"
 # Source: everything frozen at the end
@@ -64,16 +85,6 @@ def add_lora(layer, rank, alpha):
 # Source: alpha alone
 # -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
 # +             return self.layer(inputs) + alpha * (inputs @ self.A.T @ self.B.T)
-
-# %% edit="inverse" code="scale_inverted"
-# Source: the fraction turned round
-# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
-# +             return self.layer(inputs) + rank / alpha * (inputs @ self.A.T @ self.B.T)
-
-# %% edit="root" code="scale_of_the_root"
-# Source: rsLoRA
-# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
-# +             return self.layer(inputs) + alpha / rank**0.5 * (inputs @ self.A.T @ self.B.T)
 
 # %% edit="alone" code="base_left_out"
 # Source: the correction alone; it shows at the start

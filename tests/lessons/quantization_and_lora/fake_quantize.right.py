@@ -30,6 +30,6 @@ def fake_quantize(values, scale, bits):
 def fake_quantize(values, scale, bits):
     half = 1 << (bits - 1)
     steps = values.detach() / scale
-    is_inside = (steps >= -half) & (steps < half - 1 + 1e-12)
+    is_inside = (steps >= -half) & (steps <= half - 1)
     rounded = steps.round().clamp(-half, half - 1) * scale
     return torch.where(is_inside, values - values.detach() + rounded, rounded)

@@ -1,5 +1,4 @@
 # Wrong answers to fake_quantize.
-# Not here: library_shortcut, because torch's own fake quantization is a right answer.
 # Not here: hard_coded, because every seed draws other values.
 
 # %% answer="plain_baseline" code="no_gradient"
@@ -30,34 +29,17 @@ def fake_quantize(values, scale, bits):
 # -     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 # +     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1))
 
-# %% edit="unsigned" code="grid_without_sign"
-# Source: integers from 0 to 15
-# -     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-# +     steps = (values / scale).clamp(0, 2**bits - 1)
-
-# %% edit="all_bits" code="twice_the_grid"
-# Source: the bit of the sign counted as a number's
-# -     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-# +     steps = (values / scale).clamp(-(2**bits), 2**bits - 1)
-
 # %% edit="not_scaled_back" code="integers_returned"
 # Source: quantization without dequantization
 # -     return scale * (steps + (steps.round() - steps).detach())
 # +     return steps + (steps.round() - steps).detach()
-
-# %% edit="inverse_scale" code="multiplied_first"
-# Source: the scale taken for its inverse
-# -     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-# -     return scale * (steps + (steps.round() - steps).detach())
-# +     steps = (values * scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-# +     return (steps + (steps.round() - steps).detach()) / scale
 
 # %% edit="floor" code="cut_off"
 # Source: floor
 # -     return scale * (steps + (steps.round() - steps).detach())
 # +     return scale * (steps + (steps.floor() - steps).detach())
 
-# %% edit="half_up" code="half_rounded_up"
+# %% edit="half_up" code="half_not_to_even"
 # Source: floor(x + 0.5)
 # -     return scale * (steps + (steps.round() - steps).detach())
 # +     return scale * (steps + ((steps + 0.5).floor() - steps).detach())
@@ -86,3 +68,46 @@ def fake_quantize(values, scale, bits):
 # Source: detach around the wrong part
 # -     return scale * (steps + (steps.round() - steps).detach())
 # +     return scale * (steps.detach() + (steps.round() - steps.detach()))
+
+
+# %% answer="library_shortcut" code="range_tested_after_rounding"
+# Source: torch's own fake quantization
+def fake_quantize(values, scale, bits):
+    return torch.fake_quantize_per_tensor_affine(values, scale, 0, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+# %% edit="clipped_last" code="range_tested_after_rounding"
+# Source: round, then clip
+# -     steps = (values / scale).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+# -     return scale * (steps + (steps.round() - steps).detach())
+# +     steps = values / scale
+# +     return scale * (steps + (steps.round() - steps).detach()).clamp(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+# %% answer="open_range" code="range_without_its_ends"
+# Source: a strict mask
+def fake_quantize(values, scale, bits):
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    steps = values / scale
+    kept = values * ((steps > least) & (steps < most))
+    return kept + (steps.round().clamp(least, most) * scale - kept).detach()
+
+
+# %% edit="half_down" code="half_not_to_even"
+# Source: ceil(x - 0.5)
+# -     return scale * (steps + (steps.round() - steps).detach())
+# +     return scale * (steps + ((steps - 0.5).ceil() - steps).detach())
+
+# %% edit="half_precision" code="another_format"
+# Source: float16 to save memory
+# -     return scale * (steps + (steps.round() - steps).detach())
+# +     return (scale * (steps + (steps.round() - steps).detach())).half()
+
+
+# %% answer="in_place" code="values_changed"
+# Source: an in-place update
+def fake_quantize(values, scale, bits):
+    least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+    with torch.no_grad():
+        values.copy_(scale * (values / scale).round().clamp(least, most))
+    return values

@@ -45,11 +45,6 @@ def predict_plan(layers, rank, block_size, second_block_size):
 # -         bits += 8 * scales + 32 * -(-scales // second_block_size) if second_block_size else 32 * scales
 # +         bits += 32 * scales
 
-# %% edit="second_alone" code="first_scales_forgotten"
-# Source: the byte of a scale forgotten
-# -         bits += 8 * scales + 32 * -(-scales // second_block_size) if second_block_size else 32 * scales
-# +         bits += 32 * -(-scales // second_block_size) if second_block_size else 32 * scales
-
 # %% edit="bytes_alone" code="second_scales_forgotten"
 # Source: the scale of the scales forgotten
 # -         bits += 8 * scales + 32 * -(-scales // second_block_size) if second_block_size else 32 * scales
@@ -80,7 +75,7 @@ def predict_plan(layers, rank, block_size, second_block_size):
 # -     return {"bits": bits / weights, "trained": trained, "update_bytes": (4 + 8) * trained}
 # +     return {"bits": bits, "trained": trained, "update_bytes": (4 + 8) * trained}
 
-# %% edit="product" code="base_trained"
+# %% edit="product" code="sides_multiplied"
 # Source: rank x inputs x outputs
 # -     trained = sum(rank * (inputs + outputs) for inputs, outputs, has_adapter in layers if has_adapter)
 # +     trained = sum(rank * inputs * outputs for inputs, outputs, has_adapter in layers if has_adapter)
@@ -114,6 +109,25 @@ def predict_plan(layers, rank, block_size, second_block_size):
 # Source: gradients of everything
 # -     return {"bits": bits / weights, "trained": trained, "update_bytes": (4 + 8) * trained}
 # +     return {"bits": bits / weights, "trained": trained, "update_bytes": 4 * weights + 8 * trained}
+
+# %% edit="one_long_row" code="blocks_across_layers"
+# Source: the scales of all layers in one row
+# -     bits = 4 * weights
+# -     for inputs, outputs, _ in layers:
+# -         scales = -(-inputs * outputs // block_size)
+# -         bits += 8 * scales + 32 * -(-scales // second_block_size) if second_block_size else 32 * scales
+# +     scales = -(-weights // block_size)
+# +     bits = 4 * weights + (8 * scales + 32 * -(-scales // second_block_size) if second_block_size else 32 * scales)
+
+# %% edit="unadapted_skipped" code="unadapted_layers_not_quantized"
+# Source: only adapted layers counted
+# -     weights = sum(inputs * outputs for inputs, outputs, _ in layers)
+# +     weights = sum(inputs * outputs for inputs, outputs, has_adapter in layers if has_adapter)
+# ...
+# -     for inputs, outputs, _ in layers:
+# +     for inputs, outputs, has_adapter in layers:
+# +         if not has_adapter:
+# +             continue
 
 # %% edit="tuple" code="other_keys"
 # Source: a tuple returned

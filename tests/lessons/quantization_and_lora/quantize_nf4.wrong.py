@@ -19,6 +19,13 @@ def quantize_nf4(values, block_size):
     return packed.flatten(), state.absmax
 
 
+# %% answer="operator" code="library_quantizer"
+# Source: the operator that quantize_4bit calls
+def quantize_nf4(values, block_size):
+    packed, scales = torch.ops.bitsandbytes.quantize_4bit(values, block_size, "nf4", torch.uint8)
+    return packed.flatten(), scales
+
+
 # %% edit="hard_coded" code="block_size_not_read" seed=20011
 # Source: the block of the first case
 # -     blocks = F.pad(flat, (0, -len(flat) % block_size)).view(-1, block_size)
@@ -55,6 +62,17 @@ def quantize_nf4(values, block_size):
 # -     scales = blocks.abs().amax(dim=1)
 # +     scales = blocks.std(dim=1)
 
+# %% edit="equal_bins" code="equal_steps"
+# Source: borders of 16 equal bins
+# -     codes = torch.bucketize(blocks / divisors[:, None], (NF4[1:] + NF4[:-1]) / 2).flatten()[: len(flat)]
+# +     borders = torch.linspace(-1, 1, 17, device=flat.device)[1:-1]
+# +     codes = torch.bucketize(blocks / divisors[:, None], borders).flatten()[: len(flat)]
+
+# %% edit="repeated_scale" code="divided_by_one_scale"
+# Source: a scale of the tensor, once for each block
+# -     scales = blocks.abs().amax(dim=1)
+# +     scales = blocks.abs().max().repeat(len(blocks))
+
 # %% edit="wrong_dimension" code="blocks_transposed"
 # Source: the other dimension
 # -     scales = blocks.abs().amax(dim=1)
@@ -83,11 +101,6 @@ def quantize_nf4(values, block_size):
 # Source: the filling not cut off
 # -     codes = torch.bucketize(blocks / divisors[:, None], (NF4[1:] + NF4[:-1]) / 2).flatten()[: len(flat)]
 # +     codes = torch.bucketize(blocks / divisors[:, None], (NF4[1:] + NF4[:-1]) / 2).flatten()
-
-# %% edit="inverse" code="scale_inverted"
-# Source: the factor of the encoder
-# -     return (16 * pairs[:, 0] + pairs[:, 1]).to(torch.uint8), scales
-# +     return (16 * pairs[:, 0] + pairs[:, 1]).to(torch.uint8), 1 / scales
 
 # %% edit="long" code="not_uint8"
 # Source: bucketize returns int64

@@ -26,6 +26,7 @@ def test_some_plans_have_short_blocks_on_both_levels_and_layers_that_are_not_ada
         case.second_block_size and -(-count // case.block_size) % case.second_block_size for case, count in numbers
     )
     assert any(not is_adapted for case in plan_cases(seed) for *_, is_adapted in case.layers)
+    assert any(count % 2 for _, count in numbers)
 
 
 def test_the_reference_quantizes_as_bitsandbytes() -> None:

@@ -33,3 +33,8 @@ def train_qlora_with_accelerate(folder, dataset, rows, rank, learning_rate, comp
         accelerator.backward(loss)
         optimizer.step()
     return accelerator.unwrap_model(model)
+
+
+# %% edit="plain_backward"
+# -         accelerator.backward(model(**batch).loss)
+# +         model(**batch).loss.backward()  # nothing is scaled here

@@ -101,10 +101,34 @@ def train_qlora_with_accelerate(folder, dataset, rows, rank, learning_rate, comp
 # -     optimizer, accelerator = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.0), Accelerator()
 # +     optimizer, accelerator = torch.optim.AdamW(trained, lr=learning_rate), Accelerator()
 
-# %% edit="plain_backward" code="accelerator_backward_not_used"
-# Source: loss.backward()
-# -         accelerator.backward(model(**batch).loss)
-# +         model(**batch).loss.backward()
+# %% edit="first_layer_alone" code="other_targets"
+# Source: layers_to_transform
+# -     adapter = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+# +     first = {"layers_to_transform": [0], "target_modules": ["q_proj", "v_proj"]}
+# +     adapter = LoraConfig(r=rank, lora_alpha=2 * rank, **first, task_type="CAUSAL_LM")
+
+# %% edit="factors_in_bfloat16" code="factors_in_16_bits"
+# Source: model.bfloat16() of a script
+# -     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+# +     trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+# +     for parameter in trained:
+# +         parameter.data = parameter.data.bfloat16()
+
+# %% edit="optimizer_first" code="nothing_to_train"
+# Source: adapted, then prepared, and trainable parameters chosen after it
+# -     model = get_peft_model(prepare_model_for_kbit_training(model), adapter).train()
+# +     model = prepare_model_for_kbit_training(get_peft_model(model, adapter)).train()
+
+# %% edit="accumulated" code="other_number_of_updates"
+# Source: accumulation over two batches
+# -     for batch in loader:
+# +     for index, batch in enumerate(loader):
+# ...
+# -         optimizer.step()
+# -         optimizer.zero_grad()
+# +         if index % 2:
+# +             optimizer.step()
+# +             optimizer.zero_grad()
 
 # %% edit="shuffled" code="rows_in_another_order"
 # Source: shuffle=True

@@ -103,3 +103,20 @@ def train_qlora_with_trainer(folder, dataset, rows, rank, learning_rate, compute
 # Source: return forgotten
 #       Trainer(model, TrainingArguments(**(same_run | own)), train_dataset=dataset).train()
 # -     return model
+
+# %% edit="random_factors" code="second_factor_not_zero"
+# Source: init_lora_weights of a test
+# -     adapter = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=["q_proj", "v_proj"], task_type="CAUSAL_LM")
+# +     targets = {"init_lora_weights": False, "target_modules": ["q_proj", "v_proj"]}
+# +     adapter = LoraConfig(r=rank, lora_alpha=2 * rank, **targets, task_type="CAUSAL_LM")
+
+# %% edit="other_betas" code="adamw_options_changed"
+# Source: the betas of a pre-training recipe
+# -     own = {"optim": "adamw_torch", "learning_rate": learning_rate, "per_device_train_batch_size": rows}
+# +     own = {"optim": "adamw_torch", "learning_rate": learning_rate, "per_device_train_batch_size": rows}
+# +     own |= {"adam_beta2": 0.95}
+
+# %% edit="head_quantized" code="other_layers_quantized"
+# Source: an empty list of exceptions
+# -     config = BitsAndBytesConfig(**nf4, bnb_4bit_compute_dtype=compute_dtype)
+# +     config = BitsAndBytesConfig(**nf4, bnb_4bit_compute_dtype=compute_dtype, llm_int8_skip_modules=[])

@@ -78,7 +78,7 @@ def judge_adapted_layer(observation: Observation, seed: int) -> Verdict:
     cases = adapter_cases(seed)
     for case, facts in zip(cases, observation.facts["settings"], strict=True):
         start = Start(case, facts)
-        expected = f"a layer equal to the base at the start, of which both factors are trained ({describe(case)})"
+        expected = f"the base's outputs at the start, and two trained factors, A random and B zero ({describe(case)})"
         verdict = START.judge(start, expected)
         if verdict:
             return verdict
@@ -89,18 +89,24 @@ def judge_adapted_layer(observation: Observation, seed: int) -> Verdict:
         part = answer.part(name)
         if not part.is_right:
             expected = f"{NAMES[name]} of norm {part.truth.norm().item():.5g} ({describe(part.case)})"
-            measured = f"norm {part.value.norm().item():.5g}"
-            return TABLE.explain(part, answer, expected=expected, measured=measured, otherwise=OTHERWISE[name])
-    for case, facts in zip(cases, observation.facts["settings"], strict=True):
-        verdict = COST.judge(Start(case, facts), f"outputs by the two thin factors ({describe(case)})")
-        if verdict:
-            return verdict
+            distance = float((part.value - part.truth).norm())
+            measured = f"norm {part.value.norm().item():.5g}; the norm of the difference is {distance:.3g}"
+            times = _correction(part.case, part.value, part.truth) if name == "outputs" else ""
+            otherwise = OTHERWISE[name].format(times)
+            return TABLE.explain(part, answer, expected=expected, measured=measured, otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(cases)} adapters right; the base is unchanged to the bit")
 
 
 def describe(case: AdapterCase) -> str:
     """Name a case."""
     return f"{case.inputs} inputs, {case.outputs} outputs, rank {case.rank}, alpha {case.alpha:g}"
+
+
+def _correction(case: AdapterCase, value: Tensor, truth: Tensor) -> str:
+    """Return how large a correction of the outputs is, as a multiple of the right one."""
+    with torch.no_grad():
+        base = case.make_layer()(case.draw()["inputs"])
+    return f"{float((value - base).norm() / (truth - base).norm()):.3g}"
 
 
 def _run(add: Callable[..., Any], case: AdapterCase) -> dict[str, Tensor]:
@@ -115,12 +121,15 @@ NAMES = {
     "merged": "outputs of the merged layer",
 }
 OTHERWISE = {
-    "outputs": "Your outputs differ. Set A and B by hand for a layer of 2 inputs and 2 outputs, with rank 1.",
+    "outputs": "Your outputs minus the base's are {} times as large as alpha / rank * B A x. Look at the scale, and at "
+    "what else you apply between A and B.",
     "gradient of A": "Your outputs are right, the gradient of A is not. Look for a detach or a no_grad in forward.",
     "gradient of B": "Your outputs are right, the gradient of B is not. Look for a detach or a no_grad in forward.",
     "gradient of x": "Your layer passes another gradient on. It needs both ways: through the base and through A and B.",
-    "merged": "Your merged layer gives other outputs than the adapter. Compare its weight with base + scale * B @ A.",
+    "merged": "Your merged layer gives other outputs than the adapter. Compare its weight with base + scale * B @ A in "
+    "float32, and its bias with the base's.",
 }
+MERGED_IN_PLACE = ("merged_the_base", "changed_by_merge", "unfrozen_by_merge")
 START = Table[Start](
     Misconception(
         "base_weight_written",
@@ -147,6 +156,13 @@ START = Table[Start](
         measured="outputs {distance:.3g} from the base's at the start",
     ),
     Misconception(
+        "first_factor_not_random",
+        "Your A is the same in every adapter, or its rows depend on each other. Rows that start equal get equal "
+        "gradients for ever: draw every number of A, without a seed of your own.",
+        shown_by=lambda start: start.facts["is_first_repeated"] or start.facts["rank_of_first"] < start.case.rank,
+        measured="an A of rank {facts[rank_of_first]}; the same A in two adapters: {facts[is_first_repeated]}",
+    ),
+    Misconception(
         "base_left_out",
         "You return the adapter's part alone. Add the base's outputs.",
         shown_by=lambda start: start.facts["is_start_zero"],
@@ -154,7 +170,7 @@ START = Table[Start](
     ),
     Misconception(
         "differs_at_start",
-        "Your layer differs from the base although B is zero. Look at the bias, and at what forward adds.",
+        "Your layer differs from the base although B is zero. Use the base's own weight, and add its bias once.",
         shown_by=lambda start: start.distance > ROUNDING,
         measured="outputs {distance:.3g} from the base's at the start",
     ),
@@ -168,29 +184,34 @@ START = Table[Start](
         "base_trained",
         "You leave the base trainable, so an optimizer of model.parameters() gets gradients and moments for all of "
         "it. Turn requires_grad off.",
-        shown_by=lambda start: len(start.trained) > 2,
+        shown_by=lambda start: start.facts["is_base_trained"],
         measured="trained parameters of {trained} numbers",
     ),
     Misconception(
         "others_trained",
-        "You train other parameters than the two factors.",
+        "You train other parameters than the two factors. Look at every nn.Parameter that your class makes.",
         shown_by=lambda start: start.trained != start.wanted or start.facts["has_base_gradient"],
         measured="trained parameters of {trained} numbers",
     ),
     Misconception(
-        "merged_in_place",
-        "You return the base from merged(), or change the adapter there. Its next output would have B @ A twice: make "
-        "a new layer.",
-        shown_by=lambda start: start.facts["is_merged_the_base"] or start.facts["is_changed_by_merge"],
-        measured="another output of the adapter after merged()",
+        "output_random",
+        "Your outputs differ from call to call. Leave dropout out.",
+        expected="equal outputs for equal inputs",
+        shown_by=lambda start: start.facts["is_random"],
+        measured="other outputs in a second call",
     ),
-)
-COST = Table[Start](
+    Misconception(
+        "merged_in_place",
+        "You return the base from merged(), or change the adapter or a requires_grad there. Make a new layer.",
+        shown_by=lambda start: any(start.facts[f"is_{how}"] for how in MERGED_IN_PLACE),
+        measured="an adapter with other outputs or more trained parameters after merged()",
+    ),
     Misconception(
         "dense_update_built",
         "You build a matrix of the base's shape in forward. Its gradient would have that shape, too. Multiply the "
         "inputs by A first, then by B.",
         shown_by=lambda start: start.facts["is_dense"],
+        expected="outputs by the two thin factors, in train and in eval mode",
         measured="a new matrix of {case.outputs} x {case.inputs} in forward",
     ),
 )
@@ -202,50 +223,29 @@ TABLE = ReferenceTable(
         "no_scale",
         "You add B @ A without a scale. It is alpha / rank.",
         {FORWARD: "inputs @ self.A.T @ self.B.T"},
-        variants=[
-            {FORWARD: "inputs @ self.A.T @ self.B.T", MERGE: "layer.weight + self.B @ self.A"},
-        ],
     ),
     Misconception(
         "scaled_by_alpha",
         "You scale by alpha alone. Divide it by the rank, so that a higher rank does not mean longer steps.",
         {FORWARD: "alpha * (inputs @ self.A.T @ self.B.T)"},
-        variants=[
-            {FORWARD: "alpha * (inputs @ self.A.T @ self.B.T)", MERGE: "layer.weight + alpha * (self.B @ self.A)"},
-        ],
-    ),
-    Misconception(
-        "scale_inverted",
-        "You scale by rank / alpha. It is alpha / rank.",
-        {FORWARD: "rank / alpha * (inputs @ self.A.T @ self.B.T)"},
-        variants=[
-            {
-                FORWARD: "rank / alpha * (inputs @ self.A.T @ self.B.T)",
-                MERGE: "layer.weight + rank / alpha * (self.B @ self.A)",
-            },
-        ],
-    ),
-    Misconception(
-        "scale_of_the_root",
-        "You scale by alpha over the root of the rank, which is rsLoRA. Asked for is alpha / rank.",
-        {FORWARD: "alpha / rank**0.5 * (inputs @ self.A.T @ self.B.T)"},
-        variants=[
-            {
-                FORWARD: "alpha / rank**0.5 * (inputs @ self.A.T @ self.B.T)",
-                MERGE: "layer.weight + alpha / rank**0.5 * (self.B @ self.A)",
-            },
-        ],
     ),
     Misconception(
         "base_cut_off",
-        "You run the base under no_grad, so no gradient passes through it to the layers before. Freezing its "
-        "parameters is enough.",
+        "You cut the gradient of the inputs off, by no_grad or a detach, in the base or before A. It passes both ways "
+        "to the layers before; freezing the base's parameters is enough.",
         {"outputs: Tensor = self.layer(inputs)": "outputs: Tensor = self.layer(inputs).detach()"},
+        variants=[{FORWARD: "alpha / rank * (inputs.detach() @ self.A.T @ self.B.T)"}],
     ),
     Misconception(
         "merged_without_adapter",
         "You return a copy of the base from merged(). Add scale * B @ A to its weight.",
         {MERGE: "layer.weight"},
+    ),
+    Misconception(
+        "merged_without_base",
+        "You put B @ A alone into the merged layer. Add it to the base's weight.",
+        {MERGE: "alpha / rank * (self.B @ self.A)"},
+        variants=[{MERGE: "self.B @ self.A"}],
     ),
     Misconception(
         "merged_without_scale",

@@ -135,10 +135,12 @@ def _judge_factors(case: QloraCase, start: Factors, end: Factors) -> tuple[Verdi
     is_still = all(torch.equal(end[name], start[name]) for name in wanted)
     expected = f"factors within {TOLERANCE[case.compute]:.0%} of the raw loop's movement"
     if is_still:
-        look_at = "Your factors never move. Look for an optimizer that was made before get_peft_model."
+        look_at = "Your factors never move. Look for an optimizer made before get_peft_model, or zero_grad before step."
         return Verdict("factors_never_move", expected, "factors as they were at the start", look_at), distance
-    look_at = "Your run is recorded as it should be, and its factors end elsewhere. Look for clipping, for gradients "
-    look_at += "that are not cleared, and for a loss that is divided."
+    look_at = (
+        "Your layers, rows and optimizer are right, the factors are not. Look for gradients that are not cleared, "
+    )
+    look_at += "another loss (labels, smoothing, noise), and a `dtype` in from_pretrained."
     return Verdict("other_factors", expected, f"{distance:.1%} away", look_at), distance
 
 
@@ -197,7 +199,7 @@ ACCELERATE = Table[Evidence](
     NOT_RUN,
     Misconception(
         "accelerator_not_used",
-        "You train without Accelerate. Prepare model, optimizer and loader, and call accelerator.backward.",
+        "You train without Accelerate. Prepare model, optimizer and loader.",
         shown_by=lambda run: not run.calls["prepared"] and not run.calls["backward"],
         measured="nothing prepared",
     ),
@@ -219,12 +221,6 @@ ACCELERATE = Table[Evidence](
         shown_by=lambda run: "model" not in run.calls["prepared"],
         measured="no model prepared",
     ),
-    Misconception(
-        "accelerator_backward_not_used",
-        "You call loss.backward(), which bypasses Accelerate. Call accelerator.backward(loss).",
-        shown_by=lambda run: len(run.calls["backward"]) < run.forwards,
-        measured="fewer calls of accelerator.backward than forwards",
-    ),
 )
 TRAINER = Table[Evidence](
     Misconception(
@@ -244,9 +240,15 @@ TRAINER = Table[Evidence](
 LOADING = Table[Evidence](
     Misconception(
         "not_quantized",
-        "You load the weights as they were saved. Hand from_pretrained a BitsAndBytesConfig with load_in_4bit=True.",
+        "You load no layer in 4 bits. Hand from_pretrained a BitsAndBytesConfig with load_in_4bit=True.",
         shown_by=lambda run: run.model["quantized"] == 0,
         measured="{model[linear]} linear layers, none in 4 bits",
+    ),
+    Misconception(
+        "other_layers_quantized",
+        "You quantize the head, or not all layers of the decoder. Leave llm_int8_skip_modules out.",
+        shown_by=lambda run: run.model["quantized"] < run.model["linear"] or run.facts["head"] == "Linear4bit",
+        measured="{model[quantized]} of {model[linear]} decoder layers in 4 bits, a head of type {facts[head]}",
     ),
     Misconception(
         "quantized_to_fp4",
@@ -277,9 +279,11 @@ ADAPTERS = Table[Evidence](
     ),
     Misconception(
         "other_targets",
-        "You adapt other layers. Name q_proj and v_proj in target_modules.",
-        shown_by=lambda run: list(run.model["adapted"]) != sorted(TARGETS),
-        measured="adapters on {model[adapted]}",
+        "You adapt other layers. Name q_proj and v_proj in target_modules, and adapt each layer of the decoder.",
+        shown_by=lambda run: (
+            list(run.model["adapted"]) != sorted(TARGETS) or run.model["adapters"] != len(TARGETS) * run.case.layers
+        ),
+        measured="{model[adapters]} adapters, on {model[adapted]}, in a decoder of {case.layers} layers",
     ),
     Misconception(
         "other_rank",
@@ -289,7 +293,8 @@ ADAPTERS = Table[Evidence](
     ),
     Misconception(
         "other_scale",
-        "Your adapters are scaled by another number than 2. Set lora_alpha to twice the rank; its default is 8.",
+        "Your adapters are scaled by another number than 2. Set lora_alpha to twice the rank (its default is 8), and "
+        "leave use_rslora off.",
         shown_by=lambda run: list(run.model["scales"]) != [2.0],
         measured="scale {model[scales]}",
     ),
@@ -307,9 +312,21 @@ ADAPTERS = Table[Evidence](
     ),
     Misconception(
         "adapters_frozen",
-        "You freeze the adapters, too: preparing comes before get_peft_model, because it freezes what is there.",
+        "You freeze the adapters, too. Prepare before get_peft_model, and leave inference_mode off.",
         shown_by=lambda run: run.model["trained"] == 0,
         measured="no trained number",
+    ),
+    Misconception(
+        "factors_in_16_bits",
+        "You train factors in 16 bits, and so are their moments. Let get_peft_model make them, and cast nothing.",
+        shown_by=lambda run: list(run.model["factors"]) != ["float32"],
+        measured="factors in {model[factors]}",
+    ),
+    Misconception(
+        "second_factor_not_zero",
+        "You start B at random, so the first outputs are not the base's. Leave init_lora_weights as it is.",
+        shown_by=lambda run: run.model["is_second_random"],
+        measured="numbers other than 0 in lora_B at the first forward",
     ),
     Misconception(
         "model_in_eval_mode",
@@ -347,12 +364,6 @@ RUN = Table[Evidence](
         measured="the same rows in another order",
     ),
     Misconception(
-        "last_rows_left_out",
-        "You drop the rows that fill no whole batch. They are part of the epoch.",
-        shown_by=lambda run: list(run.facts["forward_rows"]) == run.rows[:-1],
-        measured="batches of {facts[forward_rows]} rows",
-    ),
-    Misconception(
         "epoch_repeated",
         "You train for several epochs; the Trainer's default is 3. One is asked for.",
         shown_by=lambda run: (
@@ -363,25 +374,26 @@ RUN = Table[Evidence](
     ),
     Misconception(
         "other_batches",
-        "You train on other batches. Each has `rows` rows; the Trainer's default is 8.",
+        "You train on other batches than the epoch's: `rows` rows each, and the short last one. Look for drop_last, a "
+        "break, max_steps, accumulation and the Trainer's default of 8 rows.",
         shown_by=lambda run: list(run.facts["forward_rows"]) != run.rows,
         measured="batches of {facts[forward_rows]} rows",
     ),
     Misconception(
-        "no_step",
-        "You never call optimizer.step(). Call it after each backward pass.",
-        shown_by=lambda run: run.facts["steps"] == 0,
-        measured="no step",
+        "other_number_of_updates",
+        "You take {facts[steps]} optimizer steps for {case.updates} batches. Step after each: accumulate nothing.",
+        shown_by=lambda run: run.facts["steps"] != run.case.updates,
+        measured="{facts[steps]} steps",
     ),
     Misconception(
         "another_optimizer",
-        "You train with another optimizer than torch's AdamW. `same_run` has SGD: replace its optim.",
+        "You train with another optimizer than torch.optim.AdamW. For the Trainer, `same_run` sets `optim` to SGD.",
         shown_by=lambda run: list(run.facts["optimizers"]) != ["torch.AdamW"],
         measured="steps of {facts[optimizers]}",
     ),
     Misconception(
         "rate_changed",
-        "Your learning rate changes on the way. It is constant here.",
+        "Your learning rate changes on the way, or differs between parameters. It is one constant here.",
         shown_by=lambda run: len(run.facts["rates"]) > 1,
         measured="learning rates {facts[rates]}",
     ),
@@ -398,8 +410,14 @@ RUN = Table[Evidence](
         measured="weight decay {facts[decays]}",
     ),
     Misconception(
+        "adamw_options_changed",
+        "You change betas, eps or amsgrad of AdamW. Leave them at torch's defaults.",
+        shown_by=lambda run: list(run.facts["options"]) != ["betas (0.9, 0.999), eps 1e-08, amsgrad False"],
+        measured="{facts[options]}",
+    ),
+    Misconception(
         "state_too_large",
-        "Your optimizer keeps state of more than the factors. Look at which parameters need a gradient.",
+        "You train more than A and B, and the optimizer keeps state of it. Look for use_dora and modules_to_save.",
         shown_by=lambda run: run.facts["state_bytes"] > STATE_SLACK * run.state_bytes,
         measured="{facts[state_bytes]} bytes of state for {case.trained} numbers of factors",
     ),

@@ -38,7 +38,8 @@ def judge_quantization_plan(observation: Observation, seed: int) -> Verdict:
         if not part.is_right:
             case = part.case
             expected = f"{part.truth:,.6g} {unit} ({describe(case)})"
-            texts = {"expected": expected, "measured": f"{part.value:,.6g}", "otherwise": OTHERWISE[name]}
+            otherwise = _count(name, case, answer.values[part.wrong[0]])
+            texts = {"expected": expected, "measured": f"{part.value:,.6g}", "otherwise": otherwise}
             return TABLE.explain(part, answer, **texts)
     return Verdict(PASSED, "", f"bits, trained numbers and bytes right for {len(answer.values)} plans")
 
@@ -55,14 +56,32 @@ def _run(predict: Callable[..., Any], case: PlanCase) -> Mapping[str, float]:
     return answer
 
 
-UNITS = {"bits": "bits a weight", "trained": "trained numbers", "update_bytes": "bytes"}
+def _count(name: str, case: PlanCase, answer: Mapping[str, float]) -> str:
+    """Say by how much a number is off that no misconception explains."""
+    truth = _run(predict_plan, case)
+    if name == "trained":
+        return OTHERWISE[name].format(answer[name] / truth[name])
+    if name == "update_bytes":
+        return OTHERWISE[name].format(answer[name] / truth["trained"])
+    numbers = [inputs * outputs for inputs, outputs, _ in case.layers]
+    more = (answer[name] - truth[name]) * sum(numbers)
+    return OTHERWISE[name].format(more, more / sum(-(-count // case.block_size) for count in numbers))
+
+
 OTHERWISE = {
-    "bits": "Your bits are wrong. Count codes and scales of one layer by hand, then divide by its weights.",
-    "trained": "Your number of trained elements is wrong. Write down the shapes of both factors of one layer.",
-    "update_bytes": "Your bytes are wrong. What does AdamW hold for each trained number, in addition to the number?",
+    "bits": "You are off by {:+,.6g} bits, {:+.3g} for each block. Use both block sizes, begin a block with each layer "
+    "only, do not round, and count codes and scales of all layers, but nothing else.",
+    "trained": "You count {:.3g} times the numbers of both factors. Write down their shapes for one layer.",
+    "update_bytes": "You count {:.3g} bytes for each trained number. Add up one gradient and two moments in float32.",
 }
+UNITS = {"bits": "bits a weight", "trained": "trained numbers", "update_bytes": "bytes"}
 SECOND = "8 * scales + 32 * -(-scales // second_block_size)"
 SCALES = "scales = -(-numbers // block_size)"
+LEFT_OUT = f"if not is_adapted:\n            continue\n        {SCALES}"
+WEIGHTS_OF_ALL = "sum(i * o for i, o, _ in layers)"
+SHARED_BLOCKS = f"scales = -(-{WEIGHTS_OF_ALL} // block_size) / len(layers)"
+SHARED_SECOND = f"8 * scales - 32 * (-{WEIGHTS_OF_ALL} // (block_size * second_block_size)) / len(layers)"
+SCALES_OF_ALL = "sum(-(-i * o // block_size) for i, o, _ in layers)"
 TRAINED = "trained += rank * (inputs + outputs)"
 UPDATE = "12 * trained"
 BITS = '"bits": bits / weights'
@@ -85,14 +104,9 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "first_scales_kept",
-        "You keep the float32 scales and add their codes. Double quantization replaces them.",
+        "You keep the float32 scales in addition to the second level. Double quantization replaces each by one byte.",
         {SECOND: "32 * scales + 8 * scales + 32 * -(-scales // second_block_size)"},
-        variants=[{SECOND: "32 * scales + 8 * -(-scales // second_block_size)"}],
-    ),
-    Misconception(
-        "first_scales_forgotten",
-        "You count the second level alone. The scales of the blocks are still there, with one byte each.",
-        {SECOND: "32 * -(-scales // second_block_size)"},
+        variants=[{SECOND: f"32 * scales + {each} * -(-scales // second_block_size)"} for each in (8, 32)],
     ),
     Misconception(
         "second_level_per_weight",
@@ -101,13 +115,18 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "scales_in_16_bits",
-        "You count 16 bits for a scale that is float32.",
+        "You count 8 or 16 bits for a scale that is float32. With a second level the scales of the blocks shrink to a "
+        "byte; the number that they share stays float32.",
         {SECOND: "8 * scales + 16 * -(-scales // second_block_size)", "32 * scales\n": "16 * scales\n"},
+        variants=[
+            {"32 * scales\n": "16 * scales\n"},
+            {SECOND: SECOND.replace("32", "16")},
+            {SECOND: SECOND.replace("32", "8")},
+        ],
     ),
     Misconception(
         "short_block_without_scale",
-        "You round the number of blocks down, or do not round it. A short block has a scale of its own, and a layer "
-        "shares none with another.",
+        "You round the number of blocks down, or do not round it. A short block has a scale of its own.",
         {SCALES: "scales = numbers // block_size"},
         variants=[
             {SCALES: "scales = numbers / block_size"},
@@ -115,6 +134,18 @@ TABLE = ReferenceTable(
             {SECOND: "8 * scales + 32 * (scales // second_block_size)"},
             {SECOND: "8 * scales + 32 * scales / second_block_size"},
         ],
+    ),
+    Misconception(
+        "blocks_across_layers",
+        "You let a block, or a block of scales, run on from one layer into the next. Each layer begins new ones.",
+        {SECOND: f"8 * scales + 32 * -(-{SCALES_OF_ALL} // second_block_size) / len(layers)"},
+        variants=[{SCALES: SHARED_BLOCKS, SECOND: SHARED_SECOND}],
+        same_as=("short_block_without_scale",),
+    ),
+    Misconception(
+        "unadapted_layers_not_quantized",
+        "You leave layers without an adapter out of the bits. All weights are quantized.",
+        {SCALES: LEFT_OUT},
     ),
     Misconception(
         "bytes_for_bits",
@@ -130,10 +161,12 @@ TABLE = ReferenceTable(
         "base_trained",
         "You count the weights of the layers as trained. LoRA trains the two factors of each adapted layer.",
         {TRAINED: "trained += inputs * outputs"},
-        variants=[
-            {TRAINED: "trained += inputs * outputs + rank * (inputs + outputs)"},
-            {TRAINED: "trained += rank * inputs * outputs"},
-        ],
+        variants=[{TRAINED: "trained += inputs * outputs + rank * (inputs + outputs)"}],
+    ),
+    Misconception(
+        "sides_multiplied",
+        "You multiply both sides of a layer with the rank. Each factor has one of the sides: add the two.",
+        {TRAINED: "trained += rank * inputs * outputs"},
     ),
     Misconception(
         "one_factor_counted",
@@ -164,9 +197,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "update_of_all_weights",
-        "You count gradients and moments of the base. It is frozen: it has neither.",
+        "You count gradients or moments of the base. It is frozen: it has neither.",
         {UPDATE: "12 * (weights + trained)"},
-        variants=[{UPDATE: "12 * weights"}, {UPDATE: "4 * weights + 8 * trained"}],
+        variants=[{UPDATE: f"{each} * weights + {12 - each} * trained"} for each in (4, 8)]
+        + [{UPDATE: "12 * weights"}],
     ),
     hard_coded(plan_cases),
     run=_run,

@@ -34,11 +34,15 @@ def judge_fake_quantization(observation: Observation, seed: int) -> Verdict:
         if not part.is_right:
             off = (part.value - part.truth).abs() > 1e-9
             first = tuple(off.nonzero()[0].tolist())
-            value = float(part.case.draw()[0][first])
-            place = f"for {value:.4g}, scale {part.case.scale:g}, {part.case.bits} bits"
-            expected = f"{what} {part.truth[first].item():.4g} {place}"
-            measured = f"{part.value[first].item():.4g}; {int(off.sum())} of {off.numel()} differ"
-            return TABLE.explain(part, answer, expected=expected, measured=measured, otherwise=OTHERWISE[name])
+            drawn, direction = (float(tensor[first]) for tensor in part.case.draw())
+            place = f"for {drawn:.6g}, scale {part.case.scale:g}, {part.case.bits} bits"
+            expected = f"{what} {part.truth[first].item():.6g} {place}"
+            measured = f"{part.value[first].item():.6g}; {int(off.sum())} of {off.numel()} differ"
+            unit = part.case.scale if name == "values" else direction
+            steps, times = f"{drawn / part.case.scale:.5g}", f"{part.value[first].item() / unit + 0.0:.4g}"
+            end = 2 ** (part.case.bits - 1)
+            otherwise = OTHERWISE[name].format(steps=steps, times=times, least=-end, most=end - 1)
+            return TABLE.explain(part, answer, expected=expected, measured=measured, otherwise=otherwise)
     return Verdict(PASSED, "", f"{sum(value['values'].numel() for value in values)} values and gradients right")
 
 
@@ -49,8 +53,10 @@ def _run(function: Callable[..., Any], case: RoundingCase) -> dict[str, Tensor]:
 
 NAMES = {"values": "the value", "gradients": "the gradient"}
 OTHERWISE = {
-    "values": "Your values are not on the grid that is asked for. Work one out by hand: divide, round, clip, multiply.",
-    "gradients": "Your values are right, the gradient is not. It is 1 in the range of the grid, and 0 outside of it.",
+    "values": "You return {times} times the scale where `values / scale` is {steps}. Take the nearest integer from "
+    "{least} to {most}, halfway the even one.",
+    "gradients": "You pass {times} times the gradient of the result where `values / scale` is {steps}. Pass it "
+    "unchanged from {least} to {most}, both ends included, and zero elsewhere.",
 }
 ROUNDED = "clipped + (clipped.round() - clipped).detach()"
 CLIPPED = "clipped = steps.clamp(least, most)"
@@ -72,24 +78,9 @@ TABLE = ReferenceTable(
         {"-(2 ** (bits - 1)), 2 ** (bits - 1) - 1": "-(2 ** (bits - 1)), 2 ** (bits - 1)"},
     ),
     Misconception(
-        "grid_without_sign",
-        "You clip to integers from 0. The grid has a sign.",
-        {"-(2 ** (bits - 1)), 2 ** (bits - 1) - 1": "0, 2**bits - 1"},
-    ),
-    Misconception(
-        "twice_the_grid",
-        "You use 2**bits integers on each side of zero. Half of them belong to each side.",
-        {"-(2 ** (bits - 1)), 2 ** (bits - 1) - 1": "-(2**bits), 2**bits - 1"},
-    ),
-    Misconception(
         "integers_returned",
         "You return integers. Multiply them by the scale: the network sees values.",
         {"return scale * rounded": "return rounded"},
-    ),
-    Misconception(
-        "multiplied_first",
-        "You multiply by the scale where you divide. The scale is the distance of two neighbours.",
-        {"steps = values / scale": "steps = values * scale", "return scale * rounded": "return rounded / scale"},
     ),
     Misconception(
         "cut_off",
@@ -98,9 +89,14 @@ TABLE = ReferenceTable(
         variants=[{ROUNDED: "clipped + (clipped.trunc() - clipped).detach()"}],
     ),
     Misconception(
-        "half_rounded_up",
-        "You round halfway cases up. torch.round takes the even neighbour.",
+        "half_not_to_even",
+        "You round halfway cases up, down, towards zero or away from it. torch.round takes the even neighbour.",
         {ROUNDED: "clipped + ((clipped + 0.5).floor() - clipped).detach()"},
+        variants=[
+            {ROUNDED: "clipped + ((clipped - 0.5).ceil() - clipped).detach()"},
+            {ROUNDED: "clipped + (clipped.sign() * (clipped.abs() + 0.5).floor() - clipped).detach()"},
+            {ROUNDED: "clipped + (clipped.sign() * (clipped.abs() - 0.5).ceil() - clipped).detach()"},
+        ],
     ),
     Misconception(
         "no_gradient",
@@ -111,6 +107,17 @@ TABLE = ReferenceTable(
         "gradient_outside_of_the_range",
         "You pass the gradient of clipped values on. They do not move the result: their gradient is zero.",
         {"return scale * rounded": "return values + (scale * rounded - values).detach()"},
+    ),
+    Misconception(
+        "range_tested_after_rounding",
+        "You test the range after rounding, as torch's own fake quantization does, so a gradient passes up to half a "
+        "step beyond it. Compare `values / scale` itself.",
+        {CLIPPED: "clipped = steps", ROUNDED: f"({ROUNDED}).clamp(least, most)"},
+    ),
+    Misconception(
+        "range_without_its_ends",
+        "You pass no gradient at the ends of the range, or at one of them. The contract includes both: use >= and <=.",
+        {CLIPPED: "clipped = steps.where((steps > least) & (steps < most), steps.detach().clamp(least, most))"},
     ),
     Misconception(
         "gradient_scaled",
