@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX))
 LESSONS ?=
 DEMO ?= build/demo
 # Two processes share the machine in these; in the lab a learner's kernel takes all of it.
@@ -26,12 +27,17 @@ help:
 	@echo "make colab-test    the set-up cells and three lessons in an environment like Colab's"
 
 setup: $(READY)
+	@echo "$(VENV) is ready. Next: make lab opens the lessons, make demo grades an embedded class, make help lists all commands"
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python >= 3.11 is needed; $(PYTHON) is older. Name another: make PYTHON=python3.12 setup"; exit 1; }
-	@echo "setting up $(VENV): two to three minutes the first time"
+	@echo "setting up $(VENV) in 3 steps: two to three minutes the first time, longer where PyPI serves torch for CUDA"
+	@echo "1 of 3: an empty environment"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) --editable '.[dev]'
+	@echo "2 of 3: torch, the largest download"
+	@$(INSTALL) torch
+	@echo "3 of 3: the other packages"
+	@$(INSTALL) --editable '.[dev]'
 	@touch $@
 
 lab: $(READY)

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from grader import check_accumulated_gradients
+from grader.authoring.plan import read_planned
+from grader.authoring.release import select_sources
+from grader.questions import read_questions
+from grader.verdict import CheckFailed
+
 ROOT = Path(__file__).resolve().parents[1]
 RUBRIC = (ROOT / "docs/rubric.md").read_text(encoding="utf-8")
 SECTION = re.compile(r"^### (\d\d) .+\n\n> (.+)\n\nModel answer: \*(.+)\*\n\n((?:\|.+\n)+)", re.MULTILINE)
@@ -45,3 +51,32 @@ def test_the_page_of_other_tools_names_lessons_that_exist() -> None:
     page = (ROOT / "docs/other_tools.md").read_text(encoding="utf-8")
     numbers = set(re.findall(r"^\| (\d\d) |lesson (\d\d)", page, flags=re.MULTILINE))
     assert all(list((ROOT / "course").glob(f"{first or second}_*.ipynb")) for first, second in numbers)
+
+
+def test_the_readme_states_the_minutes_that_each_lesson_states() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[\d\d .+\]\(course/(\w+)\.ipynb\) \| .+ \| (\d+) \|$", page, flags=re.MULTILINE)
+    lessons = read_planned(select_sources(ROOT))
+    assert rows == [(lesson.stem, str(lesson.minutes)) for lesson in lessons]
+
+
+def test_the_readme_shows_what_a_failed_check_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def accumulate_gradients(model, loss_function, optimizer, micro_batches, k):
+        for start in range(0, len(micro_batches), k):
+            optimizer.zero_grad()
+            for inputs, targets in micro_batches[start : start + k]:
+                loss_function(model(inputs), targets).backward()
+            optimizer.step()
+
+    monkeypatch.chdir(tmp_path)  # where the attempt is recorded
+    with pytest.raises(CheckFailed) as failure:
+        check_accumulated_gradients(accumulate_gradients)
+    shown = "```\n" + "\n".join(failure.value.lines()) + "\n```"
+    assert shown in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_page_on_teaching_names_the_lesson_of_each_idea_of_the_inventory() -> None:
+    page = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (\d\d) \|$", page, flags=re.MULTILINE)
+    asked = [(question.idea, question.lesson) for question in read_questions()]
+    assert rows == asked[: len(rows)] and len(rows) == len(set(asked))

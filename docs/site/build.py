@@ -27,7 +27,7 @@ from grader.authoring.executed import disturbances, execute
 from grader.authoring.header import SET_UP_TITLE
 from grader.authoring.lesson import Lesson, build_master, read_lesson
 from grader.authoring.notebook import clear_solutions
-from grader.authoring.plan import DAY_MINUTES, read_planned, select_day, spread, write_markdown
+from grader.authoring.plan import DAY_MINUTES, read_planned, spread, write_markdown
 from grader.authoring.release import select_sources
 from grader.authoring.source import BEGIN, END
 from grader.authoring.validated import content_hash, has_turn, is_validated
@@ -136,8 +136,8 @@ def what_builds_on_what(sources: list[Path]) -> str:
 def plans(sources: list[Path]) -> str:
     """Return the three plans of the course as tables, from what the lessons state."""
     planned = read_planned(sources)
-    weeks, days = write_markdown(spread(planned, 14), "week"), write_markdown(spread(planned, 5), "day")
-    day = write_markdown([select_day(planned, DAY_MINUTES)], "day")
+    weeks, days = write_markdown(spread(planned, 14)[0], "week"), write_markdown(spread(planned, 5)[0], "day")
+    day = write_markdown(spread(planned, 1, DAY_MINUTES)[0], "day")
     return f"\n## 14 weeks\n\n{weeks}\n## Five days\n\n{days}\n## One day\n\n{day}"
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import sys
 from pathlib import Path
 from typing import Any
 
-from grader.command_line import at_least_one, port
+from grader.command_line import at_least_one, count, port
 
 
 def register(subparsers: Any) -> None:
@@ -37,8 +38,12 @@ def register(subparsers: Any) -> None:
     length = plan.add_mutually_exclusive_group(required=True)
     length.add_argument("--weeks", type=at_least_one, help="one meeting a week")
     length.add_argument("--days", type=at_least_one, help="one meeting a day; 1 keeps the lessons that fit")
+    plan.add_argument("--lessons", nargs="+", default=[], metavar="NN", help='numbers or names, as "02"; default all')
+    plan.add_argument(
+        "--minutes", type=at_least_one, metavar="M", help="what one meeting holds; lessons that do not fit are named"
+    )
     plan.add_argument("--calendar", type=Path, metavar="FILE.ics", help="write the meetings as iCalendar, too")
-    plan.add_argument("--start", type=dt.date.fromisoformat, metavar="YYYY-MM-DD", help="the first meeting")
+    plan.add_argument("--start", type=_date, metavar="YYYY-MM-DD", help="the first meeting")
     plan.set_defaults(func=_plan)
 
 
@@ -74,20 +79,35 @@ def _lab(arguments: argparse.Namespace) -> int:
     return open_lab(find_root(Path.cwd()), has_browser=not arguments.no_browser, port=arguments.port)
 
 
+def _date(text: str) -> dt.date:
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2027-01-11") from None
+
+
 def _plan(arguments: argparse.Namespace) -> int:
     from .errors import AuthoringError
-    from .plan import DAY_MINUTES, read_planned, select_day, spread, write_calendar, write_markdown
+    from .plan import DAY_MINUTES, fill, plan_warnings, read_planned, spread, write_calendar, write_markdown
     from .release import select_sources
     from .repository import find_root
 
     if (arguments.calendar is None) != (arguments.start is None):
         raise AuthoringError("--calendar and --start need each other. Name both or neither.")
-    lessons = read_planned(select_sources(find_root(Path.cwd())))
+    root = find_root(Path.cwd())
+    chosen = {path.stem for path in select_sources(root, [name.zfill(2) for name in arguments.lessons])}
+    lessons = [lesson for lesson in read_planned(select_sources(root)) if lesson.stem in chosen]
     unit = "week" if arguments.weeks else "day"
-    meetings = [select_day(lessons, DAY_MINUTES)] if arguments.days == 1 else []
-    meetings = meetings or spread(lessons, arguments.weeks or arguments.days)
+    minutes = arguments.minutes or (DAY_MINUTES if arguments.days == 1 else None)
+    meetings, left_out = spread(lessons, arguments.weeks or arguments.days, minutes)
     if arguments.calendar:
         calendar = write_calendar(meetings, unit, arguments.start, dt.datetime.now(dt.UTC))
         arguments.calendar.write_text(calendar, encoding="utf-8", newline="")
     print(write_markdown(meetings, unit), end="")
+    if left_out and minutes:
+        needed = count(len(fill(lessons, minutes)), unit)
+        print(f"\nNo time is left for {', '.join(lesson.number for lesson in left_out)}.", end=" ")
+        print(f"{count(len(lessons), 'lesson')} need {needed} of {minutes} minutes.")
+    for warning in plan_warnings(lessons, meetings, unit, arguments.minutes):
+        print(f"warning: {warning}", file=sys.stderr)
     return 0

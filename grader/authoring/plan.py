@@ -17,7 +17,8 @@ STATED = re.compile(
     re.MULTILINE,
 )
 REMEDY = "Write a line such as '60 min (estimated) · CPU is enough · after lesson 08' into the first cell"
-DAY_MINUTES = 360  # six hours of lessons in a course of one day
+DAY_MINUTES = 360  # six hours of lessons in one day
+WEEK_MINUTES = 180  # a meeting of a week that is longer draws a warning
 FOLD = 75  # octets that RFC 5545 allows in one line, without its end
 
 
@@ -31,6 +32,7 @@ class PlannedLesson:
         minutes: The stated time without Further.
         further_minutes: The stated time of Further; 0 if none is stated.
         after: The numbers of the lessons that it builds on.
+        further: The exercises of its section Further.
     """
 
     stem: str
@@ -38,11 +40,18 @@ class PlannedLesson:
     minutes: int
     further_minutes: int
     after: tuple[str, ...]
+    further: tuple[str, ...] = ()
 
     @property
     def number(self) -> str:
         """The number of the lesson, for example "02"."""
         return self.stem[:2]
+
+    @property
+    def homework(self) -> str:
+        """The exercises of Further with the lesson's number, and the minutes if they are stated."""
+        minutes = f" ({self.further_minutes} min)" if self.further_minutes else ""
+        return f"{self.number}{minutes} {', '.join(f'`{name}`' for name in self.further)}"
 
 
 def read_planned(sources: Sequence[Path]) -> list[PlannedLesson]:
@@ -60,7 +69,8 @@ def read_planned(sources: Sequence[Path]) -> list[PlannedLesson]:
     problems, lessons = [], []
     numbers = {path.name[:2] for path in sources}
     for path in sorted(sources, key=lambda source: source.name):
-        text = read_source(path)[0].source
+        cells = read_source(path)
+        text = cells[0].source
         found = STATED.search(text)
         if found is None:
             problems.append(Problem(path, 1, "the first cell does not state minutes and what it builds on", REMEDY))
@@ -73,14 +83,26 @@ def read_planned(sources: Sequence[Path]) -> list[PlannedLesson]:
                 fault = f"it builds on lesson {number}, which is not an earlier lesson"
                 problems.append(Problem(path, 1, fault, "Name a lesson that comes before it"))
         title = text.strip().splitlines()[0].lstrip("# ")
-        lessons.append(PlannedLesson(path.stem, title, int(found["core"]), int(found["further"] or 0), after))
+        start = next((place for place, cell in enumerate(cells) if "further" in cell.tags), len(cells))
+        further = tuple(cell.exercise for cell in cells[start:] if cell.exercise)
+        lessons.append(PlannedLesson(path.stem, title, int(found["core"]), int(found["further"] or 0), after, further))
     if problems:
         raise BuildError(problems)
     return lessons
 
 
-def spread(lessons: Sequence[PlannedLesson], meetings: int) -> list[list[PlannedLesson]]:
+def spread(
+    lessons: Sequence[PlannedLesson], meetings: int, minutes: int | None = None
+) -> tuple[list[list[PlannedLesson]], list[PlannedLesson]]:
     """Spread lessons over meetings in their order, so that the longest meeting is as short as can be.
+
+    Args:
+        lessons: By number.
+        meetings: How many there are.
+        minutes: What one meeting holds; no limit if left out. A lesson that is longer has a meeting for itself.
+
+    Returns:
+        The lessons of each meeting, and those for which the meetings have no time.
 
     Raises:
         AuthoringError: if there are more meetings than lessons.
@@ -88,34 +110,58 @@ def spread(lessons: Sequence[PlannedLesson], meetings: int) -> list[list[Planned
     if meetings > len(lessons):
         message = f"{meetings} meetings are more than the {len(lessons)} lessons. Ask for fewer."
         raise AuthoringError(message)
+    if minutes and len(full := fill(lessons, minutes)) > meetings:
+        return full[:meetings], [lesson for meeting in full[meetings:] for lesson in meeting]
     longest = next(
         limit
         for limit in range(max(lesson.minutes for lesson in lessons), sum(lesson.minutes for lesson in lessons) + 1)
-        if len(_fill(lessons, limit, meetings)) <= meetings
+        if len(fill(lessons, limit, meetings)) <= meetings
     )
-    return _fill(lessons, longest, meetings)
+    return fill(lessons, min(longest, minutes or longest), meetings), []
 
 
-def _fill(lessons: Sequence[PlannedLesson], limit: int, meetings: int) -> list[list[PlannedLesson]]:
+def fill(lessons: Sequence[PlannedLesson], limit: int, meetings: int = 1) -> list[list[PlannedLesson]]:
     """Fill one meeting after the other up to a limit, and leave a lesson for each meeting that remains."""
     filled: list[list[PlannedLesson]] = [[]]
     for place, lesson in enumerate(lessons):
-        full = sum(other.minutes for other in filled[-1]) + lesson.minutes > limit
+        full = minutes_of(filled[-1]) + lesson.minutes > limit
         if filled[-1] and (full or len(lessons) - place <= meetings - len(filled)):
             filled.append([])
         filled[-1].append(lesson)
     return filled
 
 
-def select_day(lessons: Sequence[PlannedLesson], minutes: int) -> list[PlannedLesson]:
-    """Return the first lessons that fit into the minutes of one day."""
-    chosen, spent = [], 0
+def minutes_of(lessons: Sequence[PlannedLesson]) -> int:
+    """Return the minutes of a meeting, without Further."""
+    return sum(lesson.minutes for lesson in lessons)
+
+
+def plan_warnings(
+    lessons: Sequence[PlannedLesson], meetings: Sequence[Sequence[PlannedLesson]], unit: str, minutes: int | None
+) -> list[str]:
+    """Name the lessons that build on one which was not chosen, and the meetings that are too long.
+
+    Args:
+        lessons: The chosen ones.
+        meetings: The lessons of each meeting.
+        unit: "week" or "day".
+        minutes: What one meeting holds; None if nobody said so.
+    """
+    numbers, warnings = {lesson.number for lesson in lessons}, []
     for lesson in lessons:
-        spent += lesson.minutes
-        if spent > minutes:
-            break
-        chosen.append(lesson)
-    return chosen
+        if missing := [number for number in lesson.after if number not in numbers]:
+            names, noun = " and ".join(missing), "lesson" if len(missing) == 1 else "lessons"
+            warnings.append(f"lesson {lesson.number} builds on {noun} {names}, which --lessons leaves out")
+    limit = minutes or (WEEK_MINUTES if unit == "week" else DAY_MINUTES)
+    long = [
+        f"{unit} {number} ({minutes_of(meeting)})"
+        for number, meeting in enumerate(meetings, start=1)
+        if minutes_of(meeting) > limit
+    ]
+    remedy = f"Ask for more {unit}s, choose with --lessons, or limit a meeting with --minutes"
+    if minutes:
+        remedy = "A lesson is not divided: let students finish it at home, or give more --minutes"
+    return warnings + ([f"longer than {limit} minutes: {', '.join(long)}. {remedy}."] if long else [])
 
 
 def write_markdown(meetings: Sequence[Sequence[PlannedLesson]], unit: str) -> str:
@@ -125,13 +171,15 @@ def write_markdown(meetings: Sequence[Sequence[PlannedLesson]], unit: str) -> st
         meetings: The lessons of each meeting.
         unit: "week" or "day".
     """
-    rows = [f"| {unit} | lessons | minutes | Further, where stated |", "|---|---|---|---|"]
+    rows = [f"| {unit} | lessons | minutes | homework: exercises of Further |", "|---|---|---|---|"]
     for number, lessons in enumerate(meetings, start=1):
-        minutes = sum(lesson.minutes for lesson in lessons)
-        further = sum(lesson.further_minutes for lesson in lessons)
         titles = "; ".join(lesson.title for lesson in lessons)
-        rows.append(f"| {number} | {titles} | {minutes} | {further or 'not stated'} |")
+        rows.append(f"| {number} | {titles} | {minutes_of(lessons)} | {_homework(lessons) or 'none'} |")
     return "\n".join(rows) + "\n"
+
+
+def _homework(lessons: Sequence[PlannedLesson]) -> str:
+    return "; ".join(lesson.homework for lesson in lessons if lesson.further)
 
 
 def write_calendar(meetings: Sequence[Sequence[PlannedLesson]], unit: str, start: dt.date, stamp: dt.datetime) -> str:
@@ -147,13 +195,17 @@ def write_calendar(meetings: Sequence[Sequence[PlannedLesson]], unit: str, start
     lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Lean Training//plan//EN"]
     for number, lessons in enumerate(meetings):
         day = start + number * step
+        numbers = ", ".join(lesson.number for lesson in lessons)
+        about = [lesson.title for lesson in lessons] + [f"{minutes_of(lessons)} minutes as the lessons state"]
+        if homework := _homework(lessons).replace("`", ""):
+            about.append(f"Homework (exercises of Further): {homework}")
         lines += [
             "BEGIN:VEVENT",
             f"UID:{start:%Y%m%d}-{unit}-{number + 1}@lean-training",
             f"DTSTAMP:{stamp:%Y%m%dT%H%M%SZ}",
             f"DTSTART;VALUE=DATE:{day:%Y%m%d}",
-            f"SUMMARY:{_escape('; '.join(lesson.title for lesson in lessons))}",
-            f"DESCRIPTION:{_escape(f'{sum(lesson.minutes for lesson in lessons)} minutes as the lessons state')}",
+            f"SUMMARY:{_escape(f'Lean Training, {unit} {number + 1} of {len(meetings)}: {numbers}')}",
+            "DESCRIPTION:" + _escape("\n".join(about)),
             "END:VEVENT",
         ]
     lines.append("END:VCALENDAR")

@@ -99,4 +99,4 @@ def test_a_key_that_is_none_says_how_to_make_one(content: bytes | None, said: st
 def test_a_lesson_without_an_exam_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "key").write_text("0123456789abcdef")
     assert main(["exam", str(tmp_path / "room"), "--lessons", "03", "--seed-file", str(tmp_path / "key")]) == 2
-    assert "no lesson '03'" in capsys.readouterr().err
+    assert f"no exam on 03_gradient_checkpointing. There is one on: {', '.join(LESSONS)}." in capsys.readouterr().err

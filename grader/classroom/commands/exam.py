@@ -41,9 +41,13 @@ def run_exam(args: argparse.Namespace) -> int:
 
     from .folder import lesson_sources, make_classroom, repository
 
-    lesson_sources()  # says what to do where the package was installed without its repository
+    every = lesson_sources()  # says what to do where the package was installed without its repository
     key, root = read_key(args.seed_file), repository()
-    exams = [draw_exam(root, lesson, key) for lesson in chosen_lessons(args.lessons, lessons_with_exam(root))]
+    examined = lessons_with_exam(root)
+    chosen = chosen_lessons(args.lessons, list(every)) if args.lessons else examined
+    if without := [lesson for lesson in chosen if lesson not in examined]:
+        raise ClassroomError(f"There is no exam on {', '.join(without)}. There is one on: {', '.join(examined)}.")
+    exams = [draw_exam(root, lesson, key) for lesson in chosen]
     with tempfile.TemporaryDirectory() as folder:
         sources = {exam.stem: exam.write(Path(folder)) for exam in exams}
         for stem, source in sources.items():
