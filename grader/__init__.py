@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import logging
 import sys
 from typing import Any
 
@@ -21,6 +22,7 @@ def __getattr__(name: str) -> Any:
     if family_of(name) not in HOME_OF:
         raise AttributeError(f"module 'grader' has no attribute {name!r}; dir(grader) lists what it has")
     keep_one_device()
+    _quiet_imports_once()
     _watch_cells_once()
     try:
         return getattr(importlib.import_module(home_of(name)), name)
@@ -29,6 +31,13 @@ def __getattr__(name: str) -> Any:
             raise
         command = "pip install 'lean-training[train]'"
         raise ImportError(f"grader.{name} needs the package {error.name!r}: install it with {command}") from error
+
+
+@functools.cache
+def _quiet_imports_once() -> None:
+    """Keep what libraries say when transformers imports them out of notebooks: a GPU or a package that is missing."""
+    for name in ("bitsandbytes", "torchao", "torch.utils._pytree"):
+        logging.getLogger(name).setLevel(logging.ERROR)
 
 
 @functools.cache

@@ -391,11 +391,6 @@ check_distilled_student(distil)
 # The Trainer calls `model.train()` for the student and its modules, and knows nothing of the teacher.
 
 # %% tags=["given"]
-import logging
-
-for logger in ("torchao", "torch.utils._pytree"):  # at import, they warn of GPU libraries and of an old call
-    logging.getLogger(logger).setLevel(logging.ERROR)
-
 from transformers import Trainer, TrainingArguments
 
 from grader import plain_trainer_arguments

@@ -33,3 +33,8 @@ def test_a_missing_package_is_named_with_the_command():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match=r"dir\(grader\) lists"):
         _ = grader.measure_everything
+
+
+@pytest.mark.parametrize("first", ["import torch; from grader import MIB", "from grader import MIB; import torch"])
+def test_a_notebook_that_imports_transformers_after_the_package_shows_no_message_of_a_library(first):
+    assert run_python(f"{first}; from transformers import Trainer").stderr == ""
