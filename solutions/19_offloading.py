@@ -36,14 +36,15 @@ print(f"measured on {device}, torch {torch.__version__}")
 # **The problem.** A GPU has 80 GB, and its host has 1,000 GB. A model with 7 billion parameters needs 112 GB for
 # float32 weights, gradients and the two moments of AdamW. It would fit into the host with room to spare.
 #
-# But the link between them, PCIe 4.0 with 16 lanes, carries 32 GB each second and direction. The GPU's own memory is
+# But the link between them, PCIe 4.0 with 16 lanes, carries 32 GB/s in each direction. The GPU's own memory is
 # about 60 times as fast. So **what** should be on the other side, and can its transfers be hidden?
 
 # %% [markdown]
 # ## Predict: a model that is streamed
 #
 # Weights are in far memory. A layer's weights cross the link before the layer computes, and their copy on the device
-# is freed afterwards. Weights are the same in far memory, so nothing has to be sent back when a layer is freed.
+# is freed afterwards. Weights are the same in far memory, so they need not be sent back. Gradients are not
+# counted here.
 #
 # Two engines do the work. The *link* carries one layer at a time, at its rate. The *compute* engine runs one layer at a
 # time. With **prefetch**, both work at once: while one layer computes, the next one arrives. This is called
@@ -52,9 +53,9 @@ print(f"measured on {device}, torch {torch.__version__}")
 # %% [markdown]
 # **Exercise.** Predict the peak of the weights, and the time of one forward and backward.
 #
-# *Contract.* Forward runs layer 0 to the last; backward runs them in reverse, each in twice its forward seconds. A
-# layer is freed when it has computed, unless it also computes next. It starts as soon as it has arrived and the
-# computation before is done. A fetch takes memory from its beginning, and begins
+# *Contract.* Forward runs layer 0 to the last; backward runs them in reverse, each taking twice its forward seconds. A
+# layer is freed when it has computed, unless it also computes next. A computation starts as soon as its
+# layer has arrived and the computation before is done. A fetch takes memory from its beginning, and begins
 # - without `prefetch`, when the layer before is freed;
 # - with it, when the computation before begins: for the first fetch of backward, the last layer's backward.
 #
@@ -167,16 +168,17 @@ for prefetch in (False, True):
 
 # %%
 flops_per_second = 312e12  # NVIDIA A100, bf16, its data sheet's peak
-for link, rate in (("PCIe 4.0, 16 lanes", 32e9), ("an NVMe disk, a round number", 6e9)):
+for link, rate in (("PCIe 4.0, 16 lanes", 32e9), ("an NVMe disk (round figure)", 6e9)):
     for parameters in (10_000_000, 1_000_000_000):
         fetch = 2 * parameters / rate
         tokens = fetch * flops_per_second / (2 * parameters)
         print(f"{link:<28} {parameters:>13,} weights: {1e3 * fetch:7.2f} ms, hidden from {tokens:>6,.0f} tokens on")
 
 # %% [markdown]
-# P cancels. A fetch hides when **tokens ≥ FLOP/s divided by the link's rate**: 9,750 here, whatever the model. A step
-# that computes at half the peak rate needs only half as many tokens to hide it. Larger batches hide transfers,
-# and so does gradient accumulation, if *all* micro-batches pass a layer before the next layer is fetched.
+# P cancels. A fetch hides when **tokens ≥ FLOP/s divided by the link's rate**: 9,750 for PCIe, whatever the
+# model (2 bytes a weight cancel 2 FLOPs). Backward computes twice as much and needs half as many, and so does a step at
+# half the peak rate. Larger batches hide transfers, and so does gradient accumulation, if *all* micro-batches pass a
+# layer before the next layer computes.
 #
 # That was the idea of **L2L** (*layer to layer*, 2020): the model is in the host, in an *eager parameter server*
 # (EPS), and a layer runs many micro-batches before it leaves. The server reduces gradients and steps the optimizer in
@@ -204,7 +206,8 @@ def send_and_fetch():
 
 peak = measure_peak_memory(send_and_fetch, device=device)
 print(f"above entry {peak.above_entry_bytes / MIB:.1f} MiB: two tensors of 4 MiB, one after the other")
-print(f"in two calls {far.sent_bytes / MIB:.0f} MiB sent, {far.fetched_bytes / MIB:.0f} fetched; {far.held_bytes} held")
+print(f"the meter ran it twice: {far.sent_bytes / MIB:.0f} MiB sent, {far.fetched_bytes / MIB:.0f} fetched")
+print(f"{far.held_bytes} bytes held")
 
 # %% [markdown]
 # **A trap.** Sixteen layers have frozen weights of 1 MiB in far memory. Each layer fetches its weight, uses it and
@@ -272,8 +275,9 @@ with torch.autograd.graph.saved_tensors_hooks(show, lambda packed: packed):
 # *Contract.* Return a context manager for forward; backward runs after it.
 # - Send each saved tensor of `threshold_bytes` or more to `far`, whatever its dtype, each time that autograd saves it.
 #   Count the tensor's own elements, not its whole storage.
-# - What belongs to a parameter of `model`, frozen ones included, stays on the device.
-# - Loss and gradients are those of a plain run, and the device keeps no copy of what was sent or has been used.
+# - What belongs to a parameter of `model`, frozen ones included, stays on the device. What belongs to a buffer may.
+# - Loss and gradients are those of a plain run. The device keeps no tensor that was sent, nor a fetched one that
+#   backward has used.
 #
 # Judged on other models. The peak is at most 45 % of a plain run's.
 
@@ -364,9 +368,10 @@ print(f"sent: {sent:.2f} MiB" if sent else "")
 # </details>
 
 # %% [markdown]
-# A library remembers what it has sent. It must not do so by `data_ptr()` alone: what was sent is freed, and its address
-# serves the next tensor. PyTorch's own `torch.autograd.graph.save_on_cpu(pin_memory=True)` does not remember. It has no
-# threshold either, and sends weights, too. TRL's `OffloadActivations` has one: 1,024 bytes, unless you set another.
+# A library remembers what it has sent. It must not do so by `data_ptr()` or `id` alone: what was sent is freed, and its
+# address serves the next tensor. PyTorch's own `torch.autograd.graph.save_on_cpu(pin_memory=True)` does not remember.
+# It has no threshold either, and sends weights, too. TRL's `OffloadActivations` has one: 1,024 bytes, unless you set
+# another.
 #
 # TRL's class also gives copies a stream of their own. Overlap then costs memory, because a tensor is freed only when
 # its copy is done. `max_fwd_stash_size`, 5 by default, bounds how many tensors of forward are kept for it.
@@ -446,9 +451,9 @@ def adamw_update(weight, gradient, first, second, step):
 #
 # *Contract.* Return a function `step()`. For each parameter that has a gradient, it calls `update` on consecutive
 # chunks of `chunk` numbers, the last one shorter.
-# - Moments begin at zero. `update`'s `step` counts the updates of that parameter.
-# - Between two calls of `update`, moments are in `far` only. In an update each crosses the link once in each direction
-#   (in the first one, outwards only), and far memory holds one copy. `far.put(tensor, onto)` replaces a `FarTensor`.
+# - A parameter's moments begin as zeros in its first update. `update`'s `step` counts its updates, from 1.
+# - In an update each moment crosses the link once in each direction; the first zeros need not. After `step()` moments
+#   are in `far` only, one copy of each. `far.put(tensor, onto)` overwrites the `FarTensor` `onto`, and returns it.
 # - In addition to weights and gradients, the device holds at most 8 chunks (of `chunk` float32 numbers), what `update`
 #   allocates included.
 
@@ -464,7 +469,7 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
         parameters: Contiguous float32 parameters.
         far: Far memory to use.
         chunk: Numbers of a parameter that are updated at once.
-        update: update(weight, gradient, first, second, step), in place and without a graph.
+        update: update(weight, gradient, first, second, step), in place; call it under torch.no_grad().
 
     Returns:
         step(), which the caller calls after each backward.
@@ -540,7 +545,7 @@ check_streamed_peak(make_streamed_step)
 #
 # Streaming moves 8 bytes of moments in and 8 out for each parameter. **ZeRO-Offload** (2021) reverses this: the
 # state stays in the host and so does its step, which DeepSpeed's CPU Adam computes. Only 2 bytes of gradient go out
-# and 2 bytes of 16-bit weight come back. Before you run the cell: what is the ratio of the two?
+# and 2 bytes of 16-bit weight come back. Before you run the cell: what is the ratio of the last row to the first?
 
 # %%
 parameters, rate = 7e9, 32e9  # PCIe 4.0 with 16 lanes carries both directions at once
@@ -551,8 +556,10 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
         print(f"{name:<26} {text}")
 
 # %% [markdown]
-# A quarter. The lines with 8 micro-batches are the reason why offloading goes with accumulation: the state crosses once
-# per update, however many micro-batches it has. Activations and streamed weights cross in each of them.
+# A quarter. The lines with 8 micro-batches are the reason why offloading goes with accumulation: streamed state
+# crosses once per update, however many micro-batches it has. For the step in the host this holds only where gradients
+# accumulate on the device. Where the host accumulates them, they cross in each micro-batch, as activations and
+# streamed weights do.
 
 # %% [markdown]
 # What the libraries call it, and what each of them moves:
@@ -561,7 +568,7 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
 # |---|---|---|
 # | `save_on_cpu`, TRL's `OffloadActivations` | activations | forward out, backward in |
 # | paged optimizers | pages of state | when the device is full |
-# | ZeRO-Offload | gradients out, weights in | each update; the step runs in the host |
+# | ZeRO-Offload | gradients out, weights in | each backward; each update, with the step in the host |
 # | FSDP2, `CPUOffloadPolicy` | its shards: weights in, gradients out | each use; the step runs in the host |
 # | ZeRO-Infinity | the same, to NVMe disks as well | each use |
 # | Accelerate, `device_map="auto"` | weights in, by layers | each forward; made for inference |
@@ -579,8 +586,8 @@ for name, bytes_out in (("state streamed, float32", 8), ("state streamed, 8-bit"
 # %% [markdown] tags=["further"]
 # ## Further: a job on four ranks
 #
-# Four ranks train one model together. The next cell measures one update in the ordinary way, on a single rank: it would
-# hold the same bytes on each of four. You have less than half of that.
+# Four ranks train one model together. The next cell measures two updates in the ordinary way, on a single rank. Each of
+# four would hold the same bytes. You have less than half of that.
 
 # %% tags=["given"]
 import torch.distributed as dist
@@ -615,9 +622,9 @@ print(f"weights {weight_bytes / MIB:.2f} MiB, peak {peak.peak_bytes / weight_byt
 # **Exercise.** Train together within the budget.
 #
 # *Contract.*
-# - Every rank calls your function with an equal model, a `Sequential` of blocks, and batches of its own. For each pair
-#   `inputs, targets`, make one update with the gradient of the mean of `F.mse_loss` over the rows of **all** ranks, by
-#   AdamW with `lr=0.05` and `eps=0.1`; its other arguments keep their defaults.
+# - Every rank calls your function with an equal model, a `Sequential` of blocks, and as many rows of its own. For each
+#   pair `inputs, targets`, make one update with the gradient of `F.mse_loss` over the rows of **all** ranks, by AdamW
+#   with `lr=0.05` and `eps=0.1`, its other arguments at their defaults, all in float32.
 # - No rank ever holds more than `budget_bytes`, weights and batches included. Far memory does not count.
 # - In the end every rank's `model` holds the new weights.
 #
@@ -676,9 +683,8 @@ check_shared_job(train_together)
 # </details>
 
 # %% [markdown]
-# <details><summary>Explain in one sentence: why does an even split of the blocks matter, and not only of their number
-# of tensors?</summary>
-# The budget holds for every rank, so the largest share counts, and a matrix has a hundred times the bytes of a bias.
+# <details><summary>Explain in one sentence: why share blocks out by bytes, and not by the number of tensors?</summary>
+# The budget holds for every rank, so the largest share counts, and a matrix has 32 or 128 times the bytes of a bias.
 # </details>
 
 # %% [markdown]
@@ -695,7 +701,7 @@ check_shared_job(train_together)
 # </details>
 
 # %% [markdown]
-# **Takeaway: far memory is free and the link is not. Send what is large, needed late and needed rarely, and let it
+# **Takeaway: far memory is cheap and the link is not. Send what is large, needed late and needed rarely, and let it
 # travel while something else computes.**
 #
 # Your points so far: run `grader.scorecard()` after `import grader`. Next: lesson 20, FP8 training.

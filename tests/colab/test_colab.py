@@ -117,6 +117,7 @@ def test_every_released_lesson_has_the_badge_and_this_set_up() -> None:
             "08_adam_8bit": "[eight-bit]",
             "21_quantization_and_lora": "[eight-bit,adapters]",
             "20_fp8_training": "[float8]",
+            "23_mixture_of_experts": "[eight-bit,adapters]",
         }
         assert f"lean-training{wanted.get(path.stem, '')} @ " in set_up.source
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -15,6 +16,7 @@ from grader.lessons.offloading.job import job_cases, observe_job
 from grader.lessons.offloading.saved import saved_cases, saved_peak_case
 from grader.lessons.offloading.states import StreamedCase, adamw_update, streamed_cases, streamed_peak_case
 from grader.lessons.offloading.streams import streamed_models
+from grader.lessons.offloading.watched import StorageWatch, WatchedFarMemory
 from grader.observation import Observation
 from grader.observing.claims import claim_of, measure_claimed_peak
 from grader.observing.contract import fail, require_number
@@ -59,18 +61,27 @@ def check_offloaded_tensors(offload_saved: Callable[..., Any], seed: int) -> Obs
 
 @make_check("offload_saved", SAVED_PARAMETERS)
 def check_offloaded_peak(offload_saved: Callable[..., Any], seed: int) -> Observation:
-    """Measure the peak of eight blocks."""
+    """Measure the peak of eight blocks, and what is left of the tensors that crossed."""
     case = saved_peak_case(seed)
-    model, inputs, far = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device()), FarMemory()
+    model, inputs = case.make_model().to(lesson_device()), case.make_inputs().to(lesson_device())
+    far = WatchedFarMemory()
+    kept = {"after forward": 0, "after backward": 0}
 
     def step() -> None:
         model.zero_grad()
-        with _require_manager(offload_saved(model, far, case.threshold_bytes)):
+        manager = _require_manager(offload_saved(model, far, case.threshold_bytes))  # its hooks live as long as this
+        with manager:
             loss = model(inputs).square().mean()
-        torch.autograd.backward(loss)
+        kept["after forward"] = far.sent.held_bytes(inputs, loss)
+        if not loss.requires_grad:
+            fail(
+                "no_graph", "a loss that needs a gradient", "a loss without a graph", "You run forward without a graph."
+            )
+        _run_backward(loss)
+        kept["after backward"] = far.fetched.held_bytes(inputs, loss)
 
     claim = _claim(step, model=model, inputs=inputs)
-    return Observation({"sent": far.sent_bytes, "fetched": far.fetched_bytes, "claims": [claim]})
+    return Observation({"sent": far.sent_bytes, "fetched": far.fetched_bytes, "kept": kept, "claims": [claim]})
 
 
 def _observe_saved(offload_saved: Callable[..., Any], seed: int) -> Observation:
@@ -83,7 +94,7 @@ def _observe_saved(offload_saved: Callable[..., Any], seed: int) -> Observation:
                 loss = case.run(model)
             held = far.held_bytes
             if loss.requires_grad:
-                torch.autograd.backward(loss)
+                _run_backward(loss)
         sent = [[math.prod(one.shape), one.dtype] for one in far.transfers if one.direction == "put"]
         trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         settings.append(
@@ -99,6 +110,20 @@ def _observe_saved(offload_saved: Callable[..., Any], seed: int) -> Observation:
         gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in trained]
         tensors |= {f"{index}.loss": loss, f"{index}.gradient": torch.cat([one.flatten() for one in gradients])}
     return Observation({"settings": settings}, {name: tensor.detach() for name, tensor in tensors.items()})
+
+
+def _run_backward(loss: Tensor) -> None:
+    """Run backward; name the reason where PyTorch itself rejects what the learner's `unpack` returned."""
+    try:
+        torch.autograd.backward(loss)
+    except RuntimeError as error:
+        if not traceback.extract_tb(error.__traceback__)[-1].filename.endswith("graph.py"):
+            raise
+        look_at = (
+            "You hand backward another tensor than was saved, or one of another dtype. What is sent is freed, so its "
+            "`id` and its address serve the next tensor: a memory of what was sent must not rely on them."
+        )
+        fail("another_tensor_returned", "tensors as they were saved", f"PyTorch rejects one: {error}"[:120], look_at)
 
 
 def _require_manager(value: Any) -> AbstractContextManager[Any]:
@@ -131,16 +156,26 @@ def check_streamed_peak(make_streamed_step: Callable[..., Any], seed: int) -> Ob
     parameters = [nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
     for parameter, gradient in zip(parameters, case.make_gradients(0), strict=True):
         parameter.grad = None if gradient is None else gradient.to(lesson_device())
-    far = FarMemory()
+    far = WatchedFarMemory()
     steps: list[Callable[[], object]] = []
+    held = [0]
+
+    def update(weight: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: int) -> None:
+        far.fetched.add(first, second)
+        held.append(far.fetched.held_bytes())
+        if weight.numel() < case.chunk // 64:  # a shortest tail has four times as many; millions of calls take minutes
+            look_at = "You cut pieces far smaller than a chunk. `chunk` is how many numbers a piece has."
+            fail("other_chunks", f"chunks of {case.chunk} numbers", f"{weight.numel()} numbers", look_at)
+        adamw_update(weight, gradient, first, second, step)
 
     def step() -> None:
         if not steps:  # in the first call, so that what is allocated here is counted, too
-            steps.append(_require_step(make_streamed_step(parameters, far, case.chunk, adamw_update)))
+            steps.append(_require_step(make_streamed_step(parameters, far, case.chunk, update)))
         steps[0]()
 
     gradients = [parameter.grad for parameter in parameters]
-    return Observation({"claims": [_claim(step, inputs=[parameters, gradients])]})
+    claim = _claim(step, inputs=[parameters, gradients])
+    return Observation({"moment_bytes": max(held), "claims": [claim]})
 
 
 @make_check("train_together", JOB_PARAMETERS)
@@ -168,21 +203,28 @@ def _observe_updates(make_streamed_step: Callable[..., Any], seed: int) -> Obser
 
 def _take_updates(make_streamed_step: Callable[..., Any], case: StreamedCase) -> tuple[Facts, Tensor]:
     parameters = [nn.Parameter(weight.to(lesson_device())) for weight in case.make_weights()]
-    far, sizes, rows = FarMemory(), [], []
+    far, moments, sizes, rows = FarMemory(), StorageWatch(), [], []
 
     def update(weight: Tensor, gradient: Tensor, first: Tensor, second: Tensor, step: int) -> None:
         sizes.append(weight.numel())
-        with torch.no_grad():
-            adamw_update(weight, gradient, first, second, step)
+        moments.add(first, second)
+        if {first.numel(), second.numel()} != {weight.numel()}:
+            expected, found = f"moments of {weight.numel()} numbers", f"{first.numel()} and {second.numel()}"
+            look_at = "You hand `update` moments of another chunk. A parameter and a place in it identify a chunk."
+            fail("moments_of_another_chunk", expected, found, look_at)
+        if step < 1:
+            fail("counted_from_zero", "`step` from 1 on", f"{step}", "You count updates from 0. `step` counts from 1.")
+        adamw_update(weight, gradient, first, second, step)
 
     step = _require_step(make_streamed_step(parameters, far, case.chunk, update))
+    early = far.sent_bytes
     for number in range(case.updates):
         for parameter, gradient in zip(parameters, case.make_gradients(number), strict=True):
             parameter.grad = None if gradient is None else gradient.to(lesson_device())
         sent, fetched, done = far.sent_bytes, far.fetched_bytes, len(sizes)
         step()
         row = {"sent": far.sent_bytes - sent, "fetched": far.fetched_bytes - fetched, "held": far.held_bytes}
-        rows.append(row | {"sizes": sizes[done:]})
+        rows.append(row | {"sizes": sizes[done:], "early": early, "kept": moments.held_bytes()})
     weights = torch.cat([parameter.detach().flatten() for parameter in parameters]).cpu()
     return {"updates": rows}, weights
 

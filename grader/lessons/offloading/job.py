@@ -105,7 +105,7 @@ def observe_job(rank: int, answer: Callable[..., Any], seed: int, number: int) -
     peak = measure_peak_memory(do_job, model=model, inputs=batches)
     at_peak = peak.peak_sample
     facts = {
-        "collectives": len(log.events),
+        "collectives": sorted({name for name, _, _ in log.events}),
         "state_bytes": max(state_bytes),
         "peak_bytes": peak.peak_bytes,
         "saved_bytes": at_peak.activation_bytes if at_peak and at_peak.phase == "backward" else 0,

@@ -69,10 +69,10 @@ class StreamedCase:
 
 
 def streamed_cases(seed: int) -> Sequence[StreamedCase]:
-    """Two settings: parameters of several chunks with short tails; and some that have no gradient in some updates."""
+    """Parameters of several chunks with short tails, two of one shape; and some without a gradient in some updates."""
     draw = random.Random(seed)
     chunk = draw.randrange(5, 9)
-    plain: tuple[tuple[int, ...], ...] = ((3 * chunk + 1,), (2, chunk), (4, chunk, 2), (chunk - 2,))
+    plain: tuple[tuple[int, ...], ...] = ((3 * chunk + 1,), (2, chunk), (4, chunk, 2), (chunk - 2,), (2, chunk))
     other = draw.randrange(10, 14)
     shapes: tuple[tuple[int, ...], ...] = ((other, 3), (), (2 * other + 1,), (2, other + 1))
     absent = ((0,), (2,), (0, 3), (), (1,))

@@ -31,9 +31,9 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.view(-1).split(chunk), strict=True)
             for place, (weight, gradient) in enumerate(pieces):
                 key = index, place
-                moments = near.setdefault(key, [torch.zeros_like(weight), torch.zeros_like(weight)])
+                moments = near.get(key, [torch.zeros_like(weight), torch.zeros_like(weight)])
                 update(weight, gradient, *moments, counts[index])
-                away[key] = [far.put(one) for one in moments]
+                away[key], near[key] = [far.put(one) for one in moments], [one.clone() for one in moments]
 
     return step
 
@@ -122,3 +122,69 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
             away[key] = [far.put(one, old) for one, old in zip(pair, away.get(key, (None, None)), strict=True)]
 
     return step
+
+
+# %% edit="key_by_shape" code="moments_shared"
+# Source: a dictionary of buffers by shape
+# -                 kept = state.get((index, place), (None, None))
+# +                 kept = state.get((parameter.shape, place), (None, None))
+# ...
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 state[parameter.shape, place] = far.put(first, kept[0]), far.put(second, kept[1])
+
+
+# %% edit="key_by_parameter" code="moments_of_another_chunk"
+# Source: optimizer.state, which has one entry for a parameter
+# -                 kept = state.get((index, place), (None, None))
+# +                 kept = state.get(index, (None, None))
+# ...
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 state[index] = far.put(first), far.put(second)
+
+
+# %% edit="counted_after" code="counted_from_zero"
+# Source: enumerate
+# -                 update(weight, gradient, first, second, counts[index])
+# +                 update(weight, gradient, first, second, counts[index] - 1)
+
+
+# %% edit="one_zeros" code="one_tensor_for_both"
+# Source: first = second = zeros
+# -                 first, second = [torch.zeros_like(weight) if one is None else far.get(one) for one in kept]
+# +                 first = second = torch.zeros_like(weight)
+# +                 if kept[0] is not None:
+# +                     first, second = map(far.get, kept)
+
+
+# %% edit="cached" code="last_moments_kept"
+# Source: an attribute for inspection
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 step.last = first, second
+
+
+# %% edit="state_in_advance" code="zeros_sent_early"
+# Source: state made with the optimizer
+# -     state, counts = {}, [0] * len(parameters)
+# +     state, counts = {}, [0] * len(parameters)
+# +     for index, parameter in enumerate(parameters):
+# +         for place, piece in enumerate(parameter.detach().view(-1).split(chunk)):
+# +             state[index, place] = far.put(torch.zeros_like(piece)), far.put(torch.zeros_like(piece))
+
+
+# %% edit="own_formula" code="update_never_called"
+# Source: the update of the lesson, called by its own name
+# -                 update(weight, gradient, first, second, counts[index])
+# +                 adamw_update(weight, gradient, first, second, counts[index])
+
+
+# %% edit="cut_by_count" code="other_chunks"
+# Source: torch.chunk
+# -             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.view(-1).split(chunk), strict=True)
+# +             pieces = zip(parameter.view(-1).chunk(chunk), parameter.grad.view(-1).chunk(chunk), strict=True)
+
+
+# %% edit="gradient_cloned" code="whole_copies"
+# Source: a clone, to be safe
+# -             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.view(-1).split(chunk), strict=True)
+# +             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.clone().view(-1).split(chunk), strict=True)

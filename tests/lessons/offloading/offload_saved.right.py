@@ -39,10 +39,10 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 
 # %% answer="functions_in_the_packed_place"
 def offload_saved(model, far: FarMemory, threshold_bytes: int):
-    addresses = {parameter.data_ptr() for parameter in model.parameters()}
+    addresses = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
 
     def pack(tensor):
-        if tensor.nbytes < threshold_bytes or tensor.data_ptr() in addresses:
+        if tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in addresses:
             return lambda: tensor
         sent = far.put(tensor.detach().contiguous())
         return lambda: far.get(sent)

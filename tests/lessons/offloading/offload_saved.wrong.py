@@ -86,3 +86,59 @@ def offload_saved(model, far: FarMemory, threshold_bytes: int):
 # Source: the hooks are the answer
 # -     return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
 # +     return pack, unpack
+
+
+# %% edit="address_of_the_tensor" code="slices_of_parameters_offloaded"
+# Source: data_ptr() of the tensor, which a slice does not share
+# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         stays = tensor.nbytes < threshold_bytes or tensor.data_ptr() in own
+
+
+# %% edit="any_parameter" code="other_parameters_kept"
+# Source: isinstance, in addition to storages
+# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         stays = stays or isinstance(tensor, torch.nn.Parameter)
+
+
+# %% edit="shapes" code="parameter_shapes_kept"
+# Source: parameters recognised by their shape
+# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         shapes = [shape for one in model.parameters() for shape in (one.shape, one.shape[::-1])]
+# +         stays = tensor.nbytes < threshold_bytes or tensor.shape in shapes
+
+
+# %% edit="contiguous_only" code="views_kept"
+# Source: a copy of plain memory, as in C
+# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         stays = stays or not tensor.is_contiguous()
+
+
+# %% edit="stash" code="last_copies_kept"
+# Source: TRL's OffloadActivations, max_fwd_stash_size
+# +     stash = []
+#       own = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
+# ...
+# -         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# -         return tensor if stays else far.put(tensor)
+# +         stays = tensor.nbytes < threshold_bytes or tensor.untyped_storage().data_ptr() in own
+# +         if stays:
+# +             return tensor
+# +         stash.append(tensor)
+# +         del stash[:-2]
+# +         return far.put(tensor)
+
+
+# %% edit="last_fetched" code="last_copies_kept"
+# Source: a cache of one tensor
+# -         return packed if isinstance(packed, torch.Tensor) else far.get(packed)
+# +         if not isinstance(packed, torch.Tensor):
+# +             packed = unpack.last = far.get(packed)
+# +         return packed
+
+
+# %% edit="masks_as_floats" code="another_tensor_returned"
+# Source: everything fetched is a number
+# -         return packed if isinstance(packed, torch.Tensor) else far.get(packed)
+# +         return packed if isinstance(packed, torch.Tensor) else far.get(packed).float()

@@ -104,3 +104,29 @@ def predict_streamed(
 # +     if prefetch:
 # +         seconds += max(compute[-1], layer_bytes[0] / bytes_per_second) - compute[-1]
 # +     return peak, seconds
+
+
+# %% edit="twice_the_largest" code="largest_doubled"
+# Source: double buffering with two buffers of the largest size
+# -     return peak, seconds
+# +     return (2 * max(layer_bytes) if prefetch and len(layer_bytes) > 1 else peak), seconds
+
+
+# %% edit="turn_waits" code="turn_not_overlapped"
+# Source: backward as a second pass that begins with a fetch
+# -     for now, following, computing in zip(order, order[1:], compute, strict=False):
+# +     for place, (now, following, computing) in enumerate(zip(order, order[1:], compute, strict=False)):
+# ...
+# -         seconds += max(computing, fetching) if prefetch else computing + fetching
+# +         is_hidden = prefetch and place != len(layers)
+# +         seconds += max(computing, fetching) if is_hidden else computing + fetching
+
+
+# %% edit="fetched_early" code="fetched_in_last_forward"
+# Source: the link is idle in the last forward
+# -     for now, following, computing in zip(order, order[1:], compute, strict=False):
+# +     for place, (now, following, computing) in enumerate(zip(order, order[1:], compute, strict=False)):
+# ...
+# -         seconds += max(computing, fetching) if prefetch else computing + fetching
+# +         early = forward_seconds[-1] if prefetch and place == len(layers) else 0
+# +         seconds += max(computing, fetching - early) if prefetch else computing + fetching

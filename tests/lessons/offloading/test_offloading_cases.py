@@ -56,8 +56,11 @@ def test_saved_tensors_are_of_every_kind(seed: int) -> None:
         assert kinds >= {0, 1}
     large = [one for one in _saved(tokens) if one.tensor_bytes >= tokens.threshold_bytes]
     assert {one.dtype for one in large} == {"float32", "int64", "bool"}
-    assert any(one.is_own and not one.is_view for one in large)
-    assert any(one.is_view and not one.is_trained for one in large)
+    assert any(one.is_own and one.is_parameter for one in large)
+    assert any(one.is_own and not one.is_trained for one in large)
+    assert any(one.is_own and one.is_offset for one in large)
+    assert any(one.is_parameter and not one.is_own for one in large)
+    assert any(one.has_own_shape and not one.is_own for one in large)
     assert any(one.tensor_bytes < views.threshold_bytes <= one.storage_bytes for one in _saved(views))
     assert all(any(goes_far(one, case.threshold_bytes) for one in _saved(case)) for case in (plain, tokens, views))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from grader.meters.forecast import forecast_peak_memory
 from grader.meters.peak import PeakMemory
 from grader.meters.storages import distinct_storage_bytes
 from grader.observation import Observation
+from grader.units import format_bytes
 from grader.verdict import PASSED, Verdict
 
 SHARE = 0.45  # of the plain peak; the solution has less than a third
@@ -39,7 +41,10 @@ class SavedTensor:
         storage_bytes: Bytes of the storage that it is a view of.
         elements: Its numbers.
         is_own: Whether its storage is a parameter's.
-        is_view: Whether it is a view of a parameter, and not the parameter itself.
+        is_parameter: Whether it is a parameter itself, of the model or not.
+        is_view: Whether it is a view of another tensor.
+        is_offset: Whether it begins later than its storage.
+        has_own_shape: Whether some parameter has its shape, perhaps transposed.
         is_trained: Whether its storage is that of a parameter that needs a gradient.
         is_leaf: Whether it is a leaf of the graph.
         is_float: Whether it holds floating-point numbers.
@@ -53,7 +58,10 @@ class SavedTensor:
     storage_bytes: int
     elements: int
     is_own: bool
+    is_parameter: bool
     is_view: bool
+    is_offset: bool
+    has_own_shape: bool
     is_trained: bool
     is_leaf: bool
     is_float: bool
@@ -105,13 +113,17 @@ def judge_offloaded_tensors(observation: Observation, seed: int) -> Verdict:
         case, index = answer.case, answer.wrong[0]
         wanted, sent = answer.truth, answer.value
         expected = f"{len(wanted)} tensors sent in setting {index + 1}, threshold {case.threshold_bytes} bytes"
-        extra = [one for one in sent if one not in wanted] or [one for one in wanted if one not in sent]
-        kind = "not to be sent" if any(one not in wanted for one in sent) else "not sent"
-        about = f"; {extra[0][0]} numbers in {extra[0][1]} are {kind}" if extra else ""
+        counts = [Counter((elements, dtype) for elements, dtype in some) for some in (sent, wanted)]
+        extra, missing = sorted(counts[0] - counts[1]), sorted(counts[1] - counts[0])
+        about = "".join(
+            f"; {some[0][0]} numbers in {some[0][1]} are {kind}"
+            for some, kind in ((extra, "not to be sent"), (missing, "not sent"))
+            if some
+        )
         if [elements for elements, _ in wanted] == [elements for elements, _ in sent]:
             look_at = "You convert what you send. Another dtype costs more bytes, or bits: send each tensor in its own."
             return Verdict("sent_in_another_dtype", expected, f"the same sizes{about}", look_at)
-        otherwise = "You send other tensors. Print shape, bytes and storage of each tensor that pack receives."
+        otherwise = _describe(case, extra, missing)
         return TABLE.explain(
             answer, answer.only(index), expected=expected, measured=f"{len(sent)} sent{about}", otherwise=otherwise
         )
@@ -124,6 +136,29 @@ def judge_offloaded_tensors(observation: Observation, seed: int) -> Verdict:
             look_at = "You send tensors and never fetch one. Return far.get(...) from unpack."
             return Verdict("never_fetched", "what is sent fetched in backward", "0 bytes fetched", look_at)
     return Verdict(PASSED, "", f"{sum(len(setting['sent']) for setting in settings)} tensors sent, and no other")
+
+
+def _describe(case: SavedCase, extra: Sequence[tuple[int, str]], missing: Sequence[tuple[int, str]]) -> str:
+    """Say what the first tensor is that was sent by mistake, or else the first that was kept."""
+    is_sent = bool(extra)
+    alike = [one for one in _saved(case) if (one.elements, one.dtype) == (extra or missing)[0]]
+    if not alike or (is_sent and missing and not any(one.is_own for one in alike)):
+        return "You send something else than autograd saved, a storage or a copy perhaps. Send what pack receives."
+    wrong = [one for one in alike if goes_far(one, case.threshold_bytes) != is_sent]
+    one = (wrong or alike)[0]
+    if is_sent and one.is_own:
+        return (
+            f"You send a tensor of shape {one.shape} that belongs to a parameter. Compare its storage with that of "
+            "every parameter, in whichever module."
+        )
+    if is_sent and wrong:
+        return f"You send {one.tensor_bytes} bytes of shape {one.shape}, below the threshold. Look at what you compare."
+    if is_sent:
+        return f"You send a tensor of shape {one.shape} more often than autograd saves it. Look for a second `put`."
+    return (
+        f"You keep a tensor of shape {one.shape} and {one.tensor_bytes} bytes that belongs to no parameter. Look at "
+        "why your condition leaves it out, or whether your hooks see it: also what the loss saves is sent."
+    )
 
 
 def judge_offloaded_peak(observation: Observation, seed: int) -> Verdict:
@@ -139,7 +174,13 @@ def judge_offloaded_peak(observation: Observation, seed: int) -> Verdict:
     if not observation.facts["sent"]:
         code, look_at = "nothing_sent", "You send nothing, so all saved tensors stay. Look at the condition in pack."
     baseline = _baseline(case, "cpu" if claim["device"] == "cpu" else "cuda")
-    return judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+    verdict = judge_budget(peak_bytes, baseline, SHARE, code=code, look_at=look_at)
+    for moment, kept in observation.facts["kept"].items():
+        if verdict.is_passed and kept:
+            expected = f"nothing on the device {moment} of what was sent, or fetched and used"
+            look_at = "You keep the tensors that you sent or fetched last. Look for what still refers to them."
+            return Verdict("last_copies_kept", expected, format_bytes(kept), look_at)
+    return verdict
 
 
 @keep_cases
@@ -157,6 +198,7 @@ def _saved(case: SavedCase) -> Sequence[SavedTensor]:
     """Run the case and describe each tensor that autograd saves, in order."""
     model = case.make()
     owners = {parameter.untyped_storage().data_ptr(): parameter for parameter in model.parameters()}
+    shapes = {shape for one in model.parameters() for shape in (one.shape, one.shape[::-1])}
     found: list[SavedTensor] = []
     kept: list[Tensor] = []
 
@@ -169,7 +211,10 @@ def _saved(case: SavedCase) -> Sequence[SavedTensor]:
             tensor.untyped_storage().nbytes(),
             tensor.numel(),
             owner is not None,
-            owner is not None and not isinstance(tensor, nn.Parameter),
+            isinstance(tensor, nn.Parameter),
+            tensor._is_view(),
+            tensor.storage_offset() > 0,
+            tensor.shape in shapes,
             owner is not None and owner.requires_grad,
             tensor.is_leaf,
             tensor.is_floating_point(),
@@ -242,6 +287,13 @@ GRADIENTS: Table[Setting] = Table(
         shown_by=lambda seen: not seen.comparison.is_equal and seen.comparison.relative_error < ROUNDED,
         measured="gradients that differ by rounding to fewer bits",
     ),
+    Misconception(
+        "far_tensor_shared",
+        "You fetch one far tensor for several saved ones. What was sent is freed, and its address serves the next "
+        "tensor: send each time that autograd saves.",
+        shown_by=lambda seen: not seen.comparison.is_equal and seen.facts["fetched_bytes"] > seen.facts["sent_bytes"],
+        measured="{facts[sent_bytes]} bytes sent, {facts[fetched_bytes]} fetched, and other gradients",
+    ),
 )
 
 SIZE, OWN = "saved.tensor_bytes >= threshold", "not saved.is_own"
@@ -249,7 +301,8 @@ TABLE = ReferenceTable(
     goes_far,
     Misconception(
         "nothing_offloaded",
-        "You send no tensor at all. Return a far tensor from pack for each one that is large enough.",
+        "You send nothing to `far`, whatever moves elsewhere. Return far.put(tensor) from pack for each tensor that is "
+        "large enough.",
         {SIZE: "False"},
     ),
     Misconception(
@@ -260,7 +313,33 @@ TABLE = ReferenceTable(
     Misconception(
         "views_of_parameters_offloaded",
         "You recognise a parameter, but not a view of one: Linear saves its weight transposed. Compare storages.",
-        {OWN: "not (saved.is_own and not saved.is_view)"},
+        {OWN: "not saved.is_parameter"},
+        variants=[{OWN: "not (saved.is_own and saved.is_parameter)"}],
+    ),
+    Misconception(
+        "slices_of_parameters_offloaded",
+        "You recognise a whole parameter, but not a slice of one, as of a fused weight. Its address, shape and numbers "
+        "are others, its storage is the same.",
+        {OWN: "not (saved.is_own and not saved.is_offset)"},
+    ),
+    Misconception(
+        "other_parameters_kept",
+        "You keep leaves that need a gradient, whoever owns them. Only parameters of `model` stay: an input and a "
+        "parameter of the loss are sent.",
+        {OWN: "not saved.is_own and not (saved.is_leaf and saved.needs_gradient)"},
+        variants=[{OWN: "not saved.is_own and not saved.is_parameter"}],
+    ),
+    Misconception(
+        "parameter_shapes_kept",
+        "You recognise parameters by their shape. An activation can have the same: compare storages.",
+        {OWN: "not saved.has_own_shape"},
+        variants=[{OWN: "not saved.is_own and not saved.has_own_shape"}],
+    ),
+    Misconception(
+        "views_kept",
+        "You leave out what is a view, or not contiguous. It is saved and has bytes, so it is sent.",
+        {OWN: "not saved.is_own and not saved.is_view"},
+        variants=[{OWN: "not saved.is_own and saved.storage_bytes == saved.tensor_bytes"}],
     ),
     Misconception(
         "frozen_parameters_offloaded",
@@ -304,6 +383,7 @@ TABLE = ReferenceTable(
         "leaves_kept",
         "You keep every leaf as if it were a parameter. Inputs and masks are leaves, and a transposed weight is none.",
         {OWN: "not saved.is_leaf"},
+        variants=[{OWN: "not saved.is_own and not saved.is_leaf"}],
     ),
     Misconception(
         "integers_kept",

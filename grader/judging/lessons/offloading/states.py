@@ -44,6 +44,8 @@ def stream_state(case: StreamedCase, update: Callable[..., None]) -> Tensor:
 
 
 KEPT = "state[key] = (first, second)"
+FETCHED = "first, second = state.get(key, (torch.zeros_like(weight), torch.zeros_like(weight)))"
+COPIED = "first, second = (one.clone() for one in state.get(key, (torch.zeros_like(weight),) * 2))"
 COUNT = "counts[index] += 1"
 ABSENT = "continue"
 CALL = "first, second, counts[index])"
@@ -64,7 +66,14 @@ def judge_streamed_weights(observation: Observation, seed: int) -> Verdict:
     else:
         measured = f"weights off by up to {float((answer.value - answer.truth).abs().max()):.2g}"
     expected = f"{EQUAL} ({case.updates} updates in chunks of {case.chunk})"
-    otherwise = "You update other numbers. Follow one chunk by hand through two updates: what is fetched, what is put?"
+    wrong = ~torch.isclose(answer.value.double(), answer.truth.double(), rtol=TOLERANCE, atol=TOLERANCE)
+    per = [int(part.sum()) for part in torch.split(wrong, case.numbers)]
+    index, first = next(index for index, count in enumerate(per) if count), int(wrong.nonzero()[0])
+    start = (first - sum(case.numbers[:index])) // case.chunk * case.chunk
+    otherwise = (
+        f"You update {per[index]} of the {case.numbers[index]} numbers of parameter {index} otherwise. Follow its "
+        f"chunk from number {start} on through two updates: what is fetched, updated and put?"
+    )
     return TABLE.explain(
         answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
     )
@@ -89,6 +98,16 @@ class Update:
     state_bytes: int
     known_bytes: int
     all_bytes: int
+
+    @property
+    def count(self) -> int:
+        """How many chunks are to be updated."""
+        return len(self.wanted_sizes)
+
+    @property
+    def sizes(self) -> str:
+        """Sizes of the chunks that were updated, in order of size."""
+        return str(tuple(sorted(self.row["sizes"])))[:80]
 
     @property
     def largest(self) -> int:
@@ -125,8 +144,17 @@ def judge_streamed_peak(observation: Observation, seed: int) -> Verdict:
     measured = f"{format_bytes(above)}, where all moments have {format_bytes(STATE_BYTES * sum(case.numbers))}"
     if above <= limit:
         return Verdict(PASSED, expected, measured)
-    look_at = "You hold moments on the device that are in far memory as well. Look for what keeps them after `put`."
-    return Verdict("state_kept_on_device", expected, measured, look_at)
+    moment_bytes = int(observation.facts["moment_bytes"])
+    if moment_bytes > limit // 2:
+        look_at = (
+            f"You hold {format_bytes(moment_bytes)} of moments on the device at once. Fetch, update and put within the "
+            "loop over chunks, and keep none of them."
+        )
+        return Verdict("state_kept_on_device", expected, measured, look_at)
+    look_at = (
+        "You copy a whole weight or gradient: few moments are there at once. Use views, as view(-1) and split return."
+    )
+    return Verdict("whole_copies", expected, measured, look_at)
 
 
 def _run(stream_state: Callable[..., Tensor], case: StreamedCase) -> Tensor:
@@ -144,12 +172,13 @@ TABLE = ReferenceTable(
         "state_not_written_back",
         "You fetch moments and do not put the new ones back, so each update starts from the old ones.",
         {KEPT: "state.setdefault(key, (torch.zeros_like(weight), torch.zeros_like(weight)))"},
-        variants=[{KEPT: "pass"}],
+        variants=[{KEPT: "pass"}, {FETCHED: COPIED, KEPT: "state.setdefault(key, (first, second))"}],
     ),
     Misconception(
         "second_moments_lost",
         "You put the first moment back and not the second. Both change in every update.",
         {KEPT: "state[key] = (first, torch.zeros_like(second))"},
+        variants=[{FETCHED: COPIED, KEPT: "state[key] = (first, state.get(key, (first, second))[1])"}],
     ),
     Misconception(
         "one_place_for_both",
@@ -165,6 +194,19 @@ TABLE = ReferenceTable(
         "moments_swapped",
         "You swap the moments between `put` and `get`. Look at the order in which they are kept.",
         {KEPT: "state[key] = (second, first)"},
+        variants=[{KEPT: "state[key] = (second, first) if key in state else (first, second)"}],
+    ),
+    Misconception(
+        "one_tensor_for_both",
+        "You make one tensor of zeros for both moments, so what is written into one is in the other.",
+        {FETCHED: COPIED.replace("one.clone() for one in", "one if key not in state else one.clone() for one in")},
+    ),
+    Misconception(
+        "moments_shared",
+        "You use the moments of one parameter for another of the same size or shape. The parameter itself and a place "
+        "in it identify a chunk.",
+        {"key = (index, start)": "key = (case.numbers[index], start)"},
+        variants=[{"key = (index, start)": "key = (case.shapes[index], start)"}],
     ),
     Misconception(
         "counted_for_each_chunk",
@@ -210,6 +252,21 @@ TABLE = ReferenceTable(
 )
 TRAFFIC: Table[Update] = Table(
     Misconception(
+        "update_never_called",
+        "You never call `update`. Hand each chunk of a weight, its gradient and its moments to it.",
+        shown_by=lambda seen: not seen.row["sizes"] and bool(seen.row["sent"]),
+        expected="{count} calls of update",
+        measured="none",
+    ),
+    Misconception(
+        "zeros_sent_early",
+        "You send zeros before the first step, also for parameters that may never get a gradient. Moments begin in a "
+        "parameter's first update.",
+        shown_by=lambda seen: bool(seen.row["early"]),
+        expected="0 bytes sent before the first step",
+        measured="{row[early]} bytes",
+    ),
+    Misconception(
         "nothing_sent",
         "You send no state, so it is on the device between updates. Put both moments into far memory.",
         shown_by=lambda seen: not seen.row["sent"],
@@ -225,10 +282,11 @@ TRAFFIC: Table[Update] = Table(
     ),
     Misconception(
         "other_chunks",
-        "You cut other pieces. Cut each parameter by itself into whole chunks and a tail: a transfer has a latency.",
+        "You cut other pieces. `chunk` is how many numbers a piece has: cut each parameter by itself into whole chunks "
+        "and a tail.",
         shown_by=lambda seen: tuple(sorted(seen.row["sizes"])) != seen.wanted_sizes,
-        expected="chunks of {chunk} numbers, and the rest of each parameter",
-        measured="other sizes",
+        expected="{count} chunks of {chunk} numbers, or the rest of a parameter: sizes {wanted_sizes}",
+        measured="sizes {sizes}",
     ),
     Misconception(
         "old_copies_kept",
@@ -246,7 +304,7 @@ TRAFFIC: Table[Update] = Table(
     ),
     Misconception(
         "fetched_too_often",
-        "You fetch moments more than once in an update. Once per chunk is enough.",
+        "You fetch more than both moments. Fetch each once per chunk, and nothing else: weights are on the device.",
         shown_by=lambda seen: seen.row["fetched"] > seen.state_bytes,
         expected="at most {state_bytes} bytes fetched",
         measured="{row[fetched]} bytes",
@@ -264,5 +322,13 @@ TRAFFIC: Table[Update] = Table(
         shown_by=lambda seen: seen.row["sent"] < seen.state_bytes,
         expected="{state_bytes} bytes sent",
         measured="{row[sent]} bytes",
+    ),
+    Misconception(
+        "last_moments_kept",
+        "You keep moments on the device after the step, as a cache or in a variable that outlives it. After a step "
+        "they are in far memory only.",
+        shown_by=lambda seen: bool(seen.row["kept"]),
+        expected="no moments on the device after a step",
+        measured="{row[kept]} bytes",
     ),
 )

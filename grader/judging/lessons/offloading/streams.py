@@ -45,8 +45,10 @@ HELD = "layer_bytes[layer] + (fetched if prefetch else 0)"
 ORDER = "[*range(layers), *reversed(range(layers))]"
 
 OTHERWISE = {
-    PEAK: "Your peak is wrong. List, for each moment, the layer that computes and the one that arrives.",
-    SECONDS: "Your time is wrong. Draw two rows, link and compute, for three layers, forward and backward.",
+    PEAK: "Your peak is {ratio:.3g} times the right one. Add to each layer the larger of both its neighbours, if it "
+    "has one; the layer before is freed already.",
+    SECONDS: "Your time is {ratio:.4g} times the right one. Draw two rows, link and compute: in a slot the next layer "
+    "arrives, the turn from forward to backward fetches nothing new, and nothing is sent back or rounded.",
 }
 
 
@@ -59,10 +61,12 @@ def judge_streamed_prediction(observation: Observation, seed: int) -> Verdict:
         if part.is_right:
             continue
         model = part.case
-        about = f"{len(model.layer_bytes)} layers, prefetch={model.prefetch}"
+        layers = len(model.layer_bytes)
+        about = f"{layers} layer{'s' if layers > 1 else ''}, prefetch={model.prefetch}"
         texts = [f"{number:,.0f} bytes" if name == PEAK else f"{number:.6f} s" for number in (part.truth, part.value)]
         expected = f"{'a peak' if name == PEAK else 'a time'} of {texts[0]} ({about})"
-        return TABLE.explain(answer, part, expected=expected, measured=texts[1], otherwise=OTHERWISE[name])
+        otherwise = OTHERWISE[name].format(ratio=part.value / part.truth)
+        return TABLE.explain(answer, part, expected=expected, measured=texts[1], otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(predicted)} models, each with its peak and its time")
 
 
@@ -91,7 +95,22 @@ TABLE = ReferenceTable(
         "two_largest_layers",
         "You add the two largest layers. Only neighbours are on the device together: compare the sums of neighbours.",
         {RESULT: '{"peak": sum(sorted(layer_bytes)[-2:]) if prefetch else peak, "seconds": seconds}'},
-        variants=[{RESULT: '{"peak": 2 * max(layer_bytes) if prefetch else peak, "seconds": seconds}'}],
+    ),
+    Misconception(
+        "largest_doubled",
+        "You double the largest layer. What arrives meanwhile is its neighbour, which is smaller.",
+        {RESULT: '{"peak": 2 * max(layer_bytes) if prefetch else peak, "seconds": seconds}'},
+        variants=[{RESULT: '{"peak": 2 * max(layer_bytes) if prefetch and layers > 1 else peak, "seconds": seconds}'}],
+    ),
+    Misconception(
+        "fetched_in_last_forward",
+        "You begin backward's first fetch in the last layer's forward. It begins with that layer's backward.",
+        {SLOT: "max(compute, fetch - forward_seconds[layer] * (place == layers)) if prefetch else compute + fetch"},
+    ),
+    Misconception(
+        "turn_not_overlapped",
+        "You hide nothing behind the last layer's backward. The fetch of the layer before it begins with it.",
+        {SLOT: "max(compute, fetch) if prefetch and place != layers else compute + fetch"},
     ),
     Misconception(
         "always_two_layers",
