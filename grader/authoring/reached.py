@@ -6,9 +6,13 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from .errors import Problem
+from .lesson import Lesson
+
 PACKAGE = "grader"
 REGISTRY = f"{PACKAGE}.registry"
 TABLES = ("HOMES", "JUDGES")
+JUDGING = f"{PACKAGE}.judging."
 WITHOUT_POINTS = (f"{PACKAGE}.authoring", f"{PACKAGE}.classroom", f"{PACKAGE}.figures")
 
 
@@ -36,6 +40,22 @@ def reached_files(root: Path, source: Path) -> list[Path]:
         found[name] = path
         waiting += [*_imported(path, _package_of(name, path), homes), name.rpartition(".")[0]]
     return sorted(found.values())
+
+
+def registry_problems(lesson: Lesson) -> list[Problem]:
+    """Return a problem for each check of a lesson that the registry gives no home or no judge."""
+    registry = lesson.path.parents[1] / PACKAGE / "registry.py"
+    if not registry.is_file():
+        return []
+    homes = _homes(registry)
+    problems = []
+    for name in dict.fromkeys(check.name for check in lesson.checks):
+        judges = [module for module in homes.get(name, ()) if module.startswith(JUDGING)]
+        if not judges:
+            problems.append(Problem(registry, 0, f"no module judges {name}", "List it under JUDGES"))
+        if len(homes.get(name, ())) == len(judges):
+            problems.append(Problem(registry, 0, f"{name} has no home", "List it under HOMES"))
+    return problems
 
 
 def _homes(registry: Path) -> dict[str, list[str]]:

@@ -13,6 +13,7 @@ from .errors import AuthoringError, BuildError, Problem
 from .lesson import build_release, lesson_points, read_lesson
 from .notebook import notebook_text
 from .objectives import read_objectives
+from .reached import registry_problems
 from .template import template_problems
 
 SOURCES, COURSE, POINTS = Path("solutions"), Path("course"), Path("grader/lessons.json")
@@ -91,7 +92,10 @@ def _build(sources: Sequence[Path]) -> tuple[dict[Path, str], dict[str, Any]]:
     for source in sources:
         try:
             lesson = read_lesson(source)
-            problems += template_problems(lesson)
+            found = [*template_problems(lesson), *registry_problems(lesson)]
+            if found:  # objectives with faults cannot be read
+                problems += found
+                continue
             texts[COURSE / f"{source.stem}.ipynb"] = notebook_text(build_release(source))
             stated = [{"text": stated.text, "exercises": stated.exercises} for stated in read_objectives(lesson)]
             entries[source.stem] = {"title": lesson.title, "objectives": stated, "checks": lesson_points(source)}

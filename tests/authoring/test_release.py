@@ -80,6 +80,27 @@ def test_faults_of_all_sources_are_reported_together(
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
+def test_objectives_of_a_wrong_count_are_a_problem_of_the_source(
+    course: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stated = '# %% [markdown] objectives="1; 2; 99"\n# **You will be able to**\n# - add;\n# - double.\n\n'
+    source.write_text(toy.LESSON.replace("# %%\n", stated + "# %%\n", 1))
+    assert main(["release"]) == 1
+    assert "2 objectives, and exercises for 3. Write objectives=" in capsys.readouterr().err
+
+
+def test_a_check_without_a_home_or_a_judge_is_a_problem_of_the_registry(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    registry = course / "grader" / "registry.py"
+    registry.parent.mkdir(exist_ok=True)
+    registry.write_text('HOMES: dict = {"grader.toy": ("check_sum",)}\nJUDGES: dict = {}\n')
+    assert main(["release"]) == 1
+    said = capsys.readouterr().err
+    assert "registry.py: no module judges check_sum. List it under JUDGES." in said
+    assert "registry.py: check_double has no home. List it under HOMES." in said
+
+
 def test_a_named_lesson_is_built_alone(course: Path, source: Path) -> None:
     source.with_name("08_more.py").write_text(toy.LESSON.replace("7. Sums", "8. More"))
     assert main(["release", "08"]) == 0
