@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,22 +79,25 @@ def write_moodle(classroom: Path, rows: Sequence[Row], roster: Mapping[str, Stud
     Only students whose id is a number are in them: `zip_collect` names a student by Moodle's participant number. A mark
     that waits for a person is left out. Source: Moodle's `assignfeedback_offline` and `assignfeedback_file` plugins.
     """
-    numbered = [row for row in rows if row.student.isdecimal() and row.lesson not in STEMS.values()]
+    canvas = {name for name, student in roster.items() if student.canvas_id}  # their numbers are Canvas'
+    lessons_rows = [row for row in rows if row.lesson not in STEMS.values()]
+    numbered = [row for row in lessons_rows if row.student.isdecimal() and row.student not in canvas]
     for lesson in sorted({row.lesson for row in numbered}):
         own = [row for row in numbered if row.lesson == lesson and not _waits(row)]
         table = [(f"Participant {row.student}", *_moodle_mark(row, roster.get(row.student))) for row in own]
-        (classroom / MOODLE).mkdir(exist_ok=True)
         write_table(classroom / MOODLE / f"{lesson}.csv", MOODLE_COLUMNS, table)
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as pages:
             for row in own:
-                if row.feedback:
-                    name = (
-                        (roster[row.student].name if row.student in roster else "").replace("_", " ").replace("/", " ")
-                    )
-                    folder = f"{name or 'student'}_{row.student}_assignfeedback_file"
-                    pages.write(classroom / row.feedback, f"{folder}/{lesson}.html")
+                if row.feedback and (classroom / row.feedback).is_file():
+                    pages.write(classroom / row.feedback, f"{_moodle_folder(row, roster)}/{lesson}.html")
         write_bytes(classroom / MOODLE / f"{lesson}_feedback.zip", packed.getvalue())
+
+
+def _moodle_folder(row: Row, roster: Mapping[str, Student]) -> str:
+    """Return the folder by which Moodle finds the student: it reads the number after the first underscore."""
+    name = roster[row.student].name if row.student in roster else ""
+    return f"{re.sub('[_/]', ' ', name) or 'student'}_{row.student}_assignfeedback_file"
 
 
 def _moodle_mark(row: Row, student: Student | None) -> tuple[object, ...]:

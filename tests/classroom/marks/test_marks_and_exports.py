@@ -306,6 +306,18 @@ def test_moodle_imports_grades_and_feedback_by_its_participant_numbers(room: Pat
     with zipfile.ZipFile(room / "moodle" / f"{LESSON}_feedback.zip") as pages:
         assert pages.namelist() == [f"Ada Byron Lovelace_7070_assignfeedback_file/{LESSON}.html"]
         assert pages.read(pages.namelist()[0]) == b"<p>Well done.</p>"
+    (room / "feedback" / "page.html").unlink()
+    export_marks(room)
+    with zipfile.ZipFile(room / "moodle" / f"{LESSON}_feedback.zip") as pages:
+        assert pages.namelist() == []
+
+
+def test_numbers_of_canvas_are_no_participants_of_moodle(room: Path, tmp_path: Path) -> None:
+    (tmp_path / "canvas.csv").write_text(CANVAS_EXPORT)
+    assert main(["roster", str(room), str(tmp_path / "canvas.csv"), "--id", "ID"]) == 0
+    write_report(room, [row_of("101")])
+    export_marks(room)
+    assert not (room / "moodle").exists()
 
 
 def test_nobody_is_missing_before_a_lesson_is_due(room: Path, tmp_path: Path) -> None:
