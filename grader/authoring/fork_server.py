@@ -19,17 +19,27 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 import types
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 READ_BYTES = 65536
+ROOT = pathlib.Path(__file__).parents[2]
+LESSONS = (f"{ROOT}/grader/lessons/", f"{ROOT}/grader/judging/lessons/")
 
 
 def serve(requests: TextIO, answers: TextIO) -> None:
     """Import what the first request names, then run the jobs one after another."""
-    with _quiet_stderr():
-        _preload(json.loads(requests.readline()))
+    first = requests.readline()
+    if not first:  # the command ended before it asked for anything
+        return
+    try:
+        with _quiet_stderr():
+            _preload(json.loads(first))
+    except Exception as error:  # a module that is at fault, as a table whose edit does not apply
+        print(json.dumps({"fault": f"{type(error).__name__}: {error}{_place_of(error)}"}), file=answers, flush=True)
+        return
     print(json.dumps({"ready": True}), file=answers, flush=True)
     for line in requests:
         print(json.dumps(run_in_fork(json.loads(line))), file=answers, flush=True)
@@ -62,7 +72,7 @@ def _preload(request: dict[str, Any]) -> None:
 
 def _grader_modules(packages: list[str]) -> list[str]:
     """Name the modules of some packages of the grader, without importing them to find out."""
-    root = pathlib.Path(__file__).parents[1]
+    root = ROOT / "grader"
     files = [file for package in packages for file in sorted((root / package).rglob("[!_]*.py"))]
     return [".".join(("grader", *file.relative_to(root).with_suffix("").parts)) for file in files]
 
@@ -177,9 +187,20 @@ def _described(raised: BaseException) -> dict[str, Any]:
         "name": type(raised).__name__,
         "code": code if isinstance(code, str) else "",
         "look_at": str(getattr(raised, "look_at", "")),
-        "message": str(raised),
+        "message": str(raised) + ("" if callable(lines) else _place_of(raised)),
         "lines": lines() if callable(lines) else [],
     }
+
+
+def _place_of(raised: BaseException) -> str:
+    """Return the last place in a lesson's checks and judges that an exception came through; "" if a cell raised it."""
+    place = ""
+    for frame in traceback.extract_tb(raised.__traceback__):
+        if frame.filename.startswith("<") and not frame.filename.startswith("<frozen"):
+            place = ""
+        elif frame.filename.startswith(LESSONS):
+            place = f" ({os.path.relpath(frame.filename, ROOT)}:{frame.lineno})"
+    return place
 
 
 if __name__ == "__main__":

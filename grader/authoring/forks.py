@@ -126,6 +126,8 @@ def _exchange(server: subprocess.Popen[str], request: dict[str, Any]) -> dict[st
         answer: dict[str, Any] = json.loads(server.stdout.readline())
     except (BrokenPipeError, json.JSONDecodeError):
         raise AuthoringError(f"{SERVER} ended with code {server.wait()}; its message is above.") from None
+    if "fault" in answer:
+        raise AuthoringError(f"A module of the grader cannot be imported: {answer['fault']}")
     return answer
 
 

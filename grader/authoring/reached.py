@@ -43,8 +43,9 @@ def reached_files(root: Path, source: Path) -> list[Path]:
 
 
 def registry_problems(lesson: Lesson) -> list[Problem]:
-    """Return a problem for each check of a lesson that the registry gives no home or no judge."""
-    registry = lesson.path.parents[1] / PACKAGE / "registry.py"
+    """Return a problem for each check of a lesson that has no home or no judge, by the registry or in its module."""
+    root = lesson.path.parents[1]
+    registry = root / PACKAGE / "registry.py"
     if not registry.is_file():
         return []
     homes = _homes(registry)
@@ -55,7 +56,30 @@ def registry_problems(lesson: Lesson) -> list[Problem]:
             problems.append(Problem(registry, 0, f"no module judges {name}", "List it under JUDGES"))
         if len(homes.get(name, ())) == len(judges):
             problems.append(Problem(registry, 0, f"{name} has no home", "List it under HOMES"))
+        for module in homes.get(name, ()):
+            function = f"judge_{name.removeprefix('check_')}" if module in judges else name
+            path = _file_of(root, module)
+            if path is None:
+                problems.append(
+                    Problem(registry, 0, f"{module} is no module", f"Correct its name, or write {function}")
+                )
+            elif function not in _bound_names(path):
+                problems.append(Problem(path, 0, f"it has no {function}", "Define it, or correct the registry"))
     return problems
+
+
+def _bound_names(path: Path) -> set[str]:
+    """Return the names that a module binds at its top level."""
+    names: set[str] = set()
+    for statement in _parsed(path).body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            names.add(statement.name)
+        elif isinstance(statement, ast.Import | ast.ImportFrom):
+            names |= {alias.asname or alias.name for alias in statement.names}
+        elif isinstance(statement, ast.Assign | ast.AnnAssign):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            names |= {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+    return names
 
 
 def _homes(registry: Path) -> dict[str, list[str]]:

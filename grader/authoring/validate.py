@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from grader.command_line import count
 
-from .answers import answers_to, lesson_with_one_unsolved
+from .answers import SOLUTION, answers_to, lesson_with_one_unsolved
 from .bank_rules import bank_problems
 from .banks import WRONG, Bank, Entry, read_banks
 from .errors import AuthoringError, BuildError, Problem
@@ -155,6 +157,8 @@ def warm_pool(lessons: Sequence[Lesson], processes: int) -> ForkPool:
 def try_answers(lesson: Lesson, entries: Sequence[Entry], pool: ForkPool, *, is_whole: bool = False) -> LessonReport:
     """Run solution, stub and bank entries of each exercise in forks of a warm process.
 
+    The solutions run first: where one of them fails, the check is at fault, and no other answer is tried on it.
+
     Args:
         lesson: The lesson.
         entries: The answers to try; exercises without any are left out, unless the whole lesson runs.
@@ -164,17 +168,24 @@ def try_answers(lesson: Lesson, entries: Sequence[Entry], pool: ForkPool, *, is_
     Returns:
         Results and problems; a table is printed on the way.
     """
-    results: list[Result] = []
     answered = {entry.exercise for entry in entries}
-    for exercise in lesson.exercises:
-        if exercise not in answered and not is_whole:
-            continue
-        answers = answers_to(lesson, exercise, entries)
-        answers += [lesson_with_one_unsolved(lesson, exercise)] if is_whole else []
-        runs = pool.run_all([answer.job for answer in answers])
-        tried = (result_of(lesson, answer, run) for answer, run in zip(answers, runs, strict=True))
-        results += print_exercise(lesson, exercise, tried)
-    problems = [problem for result in results for problem in result.problems]
+    exercises = [exercise for exercise in lesson.exercises if is_whole or exercise in answered]
+    answers = [answer for exercise in exercises for answer in answers_to(lesson, exercise, entries)]
+    solutions = [answer for answer in answers if answer.kind == SOLUTION]
+    solved = list(map(partial(result_of, lesson), solutions, pool.run_all([answer.job for answer in solutions])))
+    results: list[Result] = []
+    problems: list[Problem] = []
+    for exercise in exercises:
+        own = [result for result in solved if result.answer.exercise == exercise]
+        others = [answer for answer in answers if answer.exercise == exercise and answer.kind != SOLUTION]
+        others += [lesson_with_one_unsolved(lesson, exercise)] if is_whole else []
+        if any(result.problems for result in own):
+            fault = f"{exercise}: {count(len(others), 'other answer')} of it did not run, because its solution fails"
+            problems.append(Problem(lesson.path, lesson.cell_of(exercise).line, fault, "Mend that first"))
+            others = []
+        tried = map(partial(result_of, lesson), others, pool.run_all([answer.job for answer in others]))
+        results += print_exercise(lesson, exercise, chain(own, tried))
+    problems = [*(problem for result in results for problem in result.problems), *problems]
     return LessonReport(lesson.stem, tuple(results), (*problems, *shared_text_problems(results)))
 
 

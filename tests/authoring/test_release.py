@@ -101,6 +101,21 @@ def test_a_check_without_a_home_or_a_judge_is_a_problem_of_the_registry(
     assert "registry.py: check_double has no home. List it under HOMES." in said
 
 
+def test_a_misnamed_judge_is_a_problem_of_its_module(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    judge = course / "grader" / "judging" / "toy.py"
+    judge.parent.mkdir(parents=True)
+    judge.write_text("def judge_sums(observation, seed): ...\n\n\ndef judge_double(observation, seed): ...\n")
+    judge.parents[1].joinpath("toy.py").write_text("from elsewhere import check_double, check_sum\n")
+    names = '("check_sum", "check_double")'
+    judges = f'JUDGES: dict = {{"grader.judging.toy": {names}, "grader.judging.lost": ("check_sum",)}}\n'
+    judge.parents[1].joinpath("registry.py").write_text(f'HOMES: dict = {{"grader.toy": {names}}}\n{judges}')
+    assert main(["release"]) == 1
+    said = capsys.readouterr().err
+    assert f"{judge}: it has no judge_sum. Define it, or correct the registry." in said
+    assert "registry.py: grader.judging.lost is no module. Correct its name, or write judge_sum." in said
+    assert "judge_double" not in said
+
+
 def test_a_named_lesson_is_built_alone(course: Path, source: Path) -> None:
     source.with_name("08_more.py").write_text(toy.LESSON.replace("7. Sums", "8. More"))
     assert main(["release", "08"]) == 0

@@ -89,6 +89,15 @@ def test_a_nonsense_sentence_shared_exits_1(banked: Path, capsys: pytest.Capture
     assert printed.splitlines()[-1].startswith("validate: 1 lesson, 14 answers, 1 problem,")
 
 
+def test_a_check_that_fails_the_solution_is_reported_once(banked: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replace(banked / "toy_checks.py", "if measured != expected:", "if True:")
+    assert main(["validate", "07", "--exercise", "add"]) == 1
+    printed = capsys.readouterr().out
+    assert "add, solution loses 2 points to check_sum: " in printed
+    assert "add: 12 other answers of it did not run, because its solution fails. Mend that first." in printed
+    assert "returns_0" not in printed
+
+
 def test_an_edit_that_no_longer_applies_exits_1(banked: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = toy.bank(banked, "double", "right")
     edit = "# -     return 2 * number\n# +     return number * 2\n"

@@ -85,6 +85,12 @@ def test_every_wrong_place_of_an_update_is_named(code: str, micro_batches: int, 
     assert verdict.code == code
 
 
+def test_a_last_group_that_updates_after_each_micro_batch_is_named() -> None:
+    verdict = judge_epoch(make_epoch(10, 4, 0), mean, places=[4, 8, 9, 10])
+    assert verdict is not None
+    assert verdict.code == "last_group_updates_each_time"
+
+
 @pytest.mark.parametrize(("micro_batches", "k"), [*SIZES, (3, 5), (6, 3)])
 def test_a_right_epoch_has_no_verdict(micro_batches: int, k: int) -> None:
     assert judge_epoch(make_epoch(micro_batches, k, 0), mean) is None
