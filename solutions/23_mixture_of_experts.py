@@ -622,11 +622,6 @@ for name, whole, place in (("outputs", outputs, 1), ("gradients", alone.grad, 2)
 # judged, too. You may use everything that you have learnt in lessons 20 to 23, and in the earlier Parts.
 
 # %% tags=["given"]
-import logging
-
-for library in ("bitsandbytes", "torchao", "torch.utils._pytree"):
-    logging.getLogger(library).setLevel(logging.ERROR)  # they report kernels that this machine cannot load
-
 import bitsandbytes
 from peft import LoraConfig, get_peft_model
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 from reference_tables import BITS, make_table
@@ -30,6 +32,18 @@ TABLES = find_tables()
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_names_its_misconceptions(name):
     prove(TABLES[name])
+
+
+def test_a_bank_or_a_test_shows_every_misconception_that_no_edit_of_a_reference_proves():
+    texts = [path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].rglob("*.py")]
+    shown = {code for text in texts for code in re.findall(r"[\"']([a-z0-9_]+)[\"']", text)}
+    unshown = [
+        f"{name}: {misconception.code}"
+        for name, table in TABLES.items()
+        for misconception in table.misconceptions
+        if misconception.shown_by is not None and misconception.code not in shown
+    ]
+    assert not unshown
 
 
 def test_a_table_of_the_package_is_found():

@@ -29,16 +29,15 @@ class HookRecord(BackwardRecord):
         nonzero_left: The most gradients that were in a .grad after a backward pass and held more than zeros.
         early_hooks: Hooks that were registered to run before a gradient is in .grad.
         module_hooks: Hooks that were registered on modules.
-        optimizers_made: Calls of `make_optimizer`.
-        made_inside: Calls of it during a backward pass.
-        made_twice: Parameters that it was given more than once.
+        made_inside: Calls of `make_optimizer` during a backward pass.
+        made_twice: Parameters that `make_optimizer` was given more than once, calls during backward left out.
     """
 
     def __init__(self, model: nn.Module):
         super().__init__(model)
         self.frozen = [parameter for parameter in model.parameters() if not parameter.requires_grad]
         self.gradients_kept = self.nonzero_left = self.early_hooks = self.module_hooks = 0
-        self.optimizers_made = self.made_inside = self.made_twice = 0
+        self.made_inside = self.made_twice = 0
         self._given: set[int] = set()
         self._written: dict[int, StorageWeakRef] = {}  # a reference keeps the address of its storage from being reused
 
@@ -49,7 +48,6 @@ class HookRecord(BackwardRecord):
         def make_noted(parameters: Any) -> torch.optim.Optimizer:
             optimizer = make_known(parameters)
             given = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-            self.optimizers_made += 1
             self.made_inside += self._is_running
             self.made_twice += 0 if self._is_running else len(given & self._given)
             self._given |= given
@@ -74,7 +72,7 @@ class HookRecord(BackwardRecord):
     def facts(self) -> dict[str, Any]:
         """Return the counts by name."""
         hooks = ("gradients_kept", "nonzero_left", "early_hooks", "module_hooks")
-        names = (*hooks, "optimizers_made", "made_inside", "made_twice")
+        names = (*hooks, "made_twice")
         unfrozen = sum(parameter.requires_grad for parameter in self.frozen)
         return super().facts() | {name: getattr(self, name) for name in names} | {"unfrozen": unfrozen}
 

@@ -147,7 +147,6 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._vocabulary = case.vocabulary
         self.logit_rows = self.score_numbers = self.widest = 0
         self.forwards: list[int] = []
-        self.recomputed = 0
         self.formats: set[str] = set()
         block: Any = model.blocks[0]
         layer = block.attention.query_key_value
@@ -160,10 +159,10 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         Returns:
             "logit_rows", the most rows of numbers for each token of the vocabulary; "score_numbers", the largest
             square of positions; "forwards", the positions of each forward of the first block, padding included;
-            "widest", the most positions of a row; "recomputed", positions of its forwards during backward;
-            "computed_in", the formats of its products.
+            "widest", the most positions of a row; "computed_in", the formats of its products. Forwards that run again
+            during backward do not count.
         """
-        names = ("logit_rows", "score_numbers", "forwards", "widest", "recomputed")
+        names = ("logit_rows", "score_numbers", "forwards", "widest")
         return {name: getattr(self, name) for name in names} | {"computed_in": sorted(self.formats) or ["float32"]}
 
     def close(self) -> None:
@@ -175,11 +174,8 @@ class Shapes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.formats.add(str(made.dtype).removeprefix("torch."))
 
     def _note_block(self, _: nn.Module, arguments: tuple[Tensor, ...]) -> None:
-        positions = arguments[0].numel() // arguments[0].shape[-1]
-        if torch._C._current_graph_task_id() != -1:
-            self.recomputed += positions
-        else:
-            self.forwards.append(positions)
+        if torch._C._current_graph_task_id() == -1:
+            self.forwards.append(arguments[0].numel() // arguments[0].shape[-1])
             self.widest = max(self.widest, arguments[0].shape[-2])
 
     def __torch_dispatch__(self, operator: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -124,9 +124,5 @@ def observe_saved(linear: Callable[..., Any], case: LinearCase) -> dict[str, Any
     found = {one.untyped_storage().data_ptr(): one for one in live}
     own = {one.untyped_storage().data_ptr() for one in (inputs, weight, outputs)} | set(saved)
     hidden = sum(one.untyped_storage().nbytes() for place, one in found.items() if place not in own)
-    contexts = [outputs.grad_fn]
-    for context in contexts:  # grows while it is walked
-        contexts += [following for following, _ in getattr(context, "next_functions", ()) if following is not None]
-    functions = sum(isinstance(context, torch.autograd.function.BackwardCFunction) for context in contexts)
     sizes = [(tensor.element_size(), tensor.untyped_storage().nbytes()) for tensor in saved.values()]
-    return {"rows": sizes, "hidden_bytes": hidden, "own_functions": functions}
+    return {"rows": sizes, "hidden_bytes": hidden}

@@ -59,12 +59,14 @@ def epoch_cases(seed: int) -> tuple[EpochCase, ...]:
 
 
 def run_epoch(train: Callable[..., Any], case: EpochCase) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Train the model of a case; return the rate of each update with the weights at the end, and the library calls."""
+    """Train the model of a case; return each update's rate and gradient norm with the final weights, and the calls."""
     model = case.make_model().to(lesson_device())
     arguments = (case.rows, case.k, case.learning_rate, case.warm_up, case.max_norm)
     with record_training(model) as record, record_library_calls(record) as calls, record_updates(model) as options:
         train(model, case.make_dataset(), *arguments)
-    value = {"rates": [update["rates"][0] for update in options.updates], "weights": flat_weights(model).cpu()}
+    rates = [update["rates"][0] for update in options.updates]
+    norms = [gradient.norm().item() for gradient in record.gradients]
+    value = {"rates": rates, "norms": norms, "weights": flat_weights(model).cpu()}
     return value, {"rows": record.forward_rows, "optimizers": _name_optimizers(options.updates), **calls}
 
 

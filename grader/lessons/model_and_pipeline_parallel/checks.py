@@ -54,6 +54,11 @@ KNOWN_ERRORS = {
             "You return an output without a graph, so nothing gets a gradient. Look for detach, .data and no_grad.",
         ),
         ("size of tensor a", "shapes_differ", SHAPES_DIFFER),
+        (
+            "self must be a matrix",
+            "two_dimensions_only",
+            "You multiply matrices only. Inputs are [..., width]: F.linear and @ take any number of dimensions.",
+        ),
     ),
     "train_1f1b": (
         (
@@ -67,6 +72,12 @@ KNOWN_ERRORS = {
             "graph_missing",
             "You run backward through a tensor without a graph. What a rank receives is a new tensor: call "
             "requires_grad_() on it before the stage runs.",
+        ),
+        (
+            "mat1 and mat2 shapes cannot be multiplied",
+            "activation_of_another_shape",
+            "You run the stage on a tensor of another shape than the activation that the rank before it sent. Take "
+            "what `receive` returns: stages and models differ in width.",
         ),
         (
             "grad can be implicitly created only for scalar outputs",

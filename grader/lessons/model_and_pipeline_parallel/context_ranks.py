@@ -23,7 +23,6 @@ def observe_contexts(rank: int, world_size: int, answer: Callable[..., Any], see
         if case.world_size != world_size:
             continue
         given = case.make_shares(rank)
-        kept = [one.clone() for one in given]
         held: list[int] = []
         storages: list[weakref.ref[torch.UntypedStorage]] = []
         with CallLog() as log:
@@ -47,8 +46,6 @@ def observe_contexts(rank: int, world_size: int, answer: Callable[..., Any], see
             "calls": sorted({name for name, _, _ in log.events}),
             "largest": log.largest,
             "held": max(held, default=0),
-            "inputs_kept": all(torch.equal(one, other) for one, other in zip(given, kept, strict=True)),
-            "type": type(output).__name__,
         }
         found = output.detach() if isinstance(output, Tensor) else None
         reports.append({"facts": facts, "tensors": {} if found is None else {"output": found}})

@@ -16,6 +16,7 @@ from grader.ranks.messages import Messages
 
 RECEIVE_SECONDS = 6.0
 FORWARD, BACKWARD, SEND, RECEIVE = "forward", "backward", "send", "receive"
+PASSES = (FORWARD, BACKWARD)
 OUT_OF_RANGE = "the stage was called more often than there are micro-batches"
 
 
@@ -38,6 +39,7 @@ class Stage(nn.Module):
         alive: Of each micro-batch how many tensors autograd keeps.
         most: The most micro-batches that were held at once.
         kept: The most micro-batches whose backward was over, and whose input or output still existed.
+        weights_kept: Whether the weights were as given at each forward and backward.
         events: What happened, with the micro-batch or the other rank, and bytes.
     """
 
@@ -48,6 +50,7 @@ class Stage(nn.Module):
         self._count, self.most, self.events = 0, 0, list[list[Any]]()
         self.alive: Counter[int] = Counter()
         self._begun: set[int] = set()
+        self.weights_kept, self._weights = True, [one.detach().clone() for one in layers.parameters()]
         self.kept, self._tensors = 0, list[tuple[int, weakref.ref[Tensor]]]()
 
     def forward(self, hidden: Tensor) -> Tensor:
@@ -56,6 +59,7 @@ class Stage(nn.Module):
         if number >= self._micro_batches:
             raise RuntimeError(OUT_OF_RANGE)
         self.note([FORWARD, number, len(hidden)])
+        self._compare_weights()
         with torch.autograd.graph.saved_tensors_hooks(lambda one: _Saved(one.detach(), number, self), self._unpack):
             output: Tensor = self.layers(hidden)
         self.most = max(self.most, sum(count > 0 for count in self.alive.values()))
@@ -70,10 +74,14 @@ class Stage(nn.Module):
             self.kept, len({number for number, one in self._tensors if number in self._begun and one() is not None})
         )
 
+    def _compare_weights(self) -> None:
+        self.weights_kept &= all(map(torch.equal, self._weights, self.layers.parameters()))
+
     def _unpack(self, saved: _Saved) -> Tensor:
         if saved.number not in self._begun:
             self._begun.add(saved.number)
             self.events.append([BACKWARD, saved.number, 0])
+            self._compare_weights()
         return saved.tensor
 
 
@@ -95,6 +103,7 @@ def observe_pipelines(rank: int, world_size: int, answer: Callable[..., Any], se
             "events": stage.events,
             "most": stage.most,
             "kept": stage.kept,
+            "weights_kept": stage.weights_kept,
             "unread": traffic.unread_messages,
             "calls": sorted({name for name, _, _ in log.events}),
             "without_gradient": sum(one.grad is None for one in stage.layers.parameters()),
@@ -115,7 +124,11 @@ def _noting(
 
     def receive(source: int) -> Tensor:
         stage.note([RECEIVE, source, 0])
-        with log.paused():
-            return messages.receive(source)
+        try:
+            with log.paused():
+                return messages.receive(source)
+        except (TimeoutError, ConnectionError) as error:
+            order = " ".join(f"{kind[0].upper()}{number}" for kind, number, _ in stage.events if kind in PASSES)
+            raise type(error)(f"{error}, after {f'the passes {order}' if order else 'no pass'}") from None
 
     return send, receive

@@ -193,3 +193,22 @@ def quantize_blocks(values, code_book, block_size: int):
 #       codes = torch.bucketize(blocks / divisors[:, None], borders).to(torch.uint8)
 # -     return codes.flatten()[: len(flat)].view(values.shape), scales
 # +     return codes.t().flatten()[: len(flat)].view(values.shape), scales
+
+# %% edit="scales_in_rows" code="scales_not_flat"
+# Source: keepdim=True, so that the division broadcasts
+# -     scales = blocks.abs().amax(dim=1)
+# +     scales = blocks.abs().amax(dim=1, keepdim=True)
+# ...
+# -     codes = torch.bucketize(blocks / divisors[:, None], borders).to(torch.uint8)
+# +     codes = torch.bucketize(blocks / divisors, borders).to(torch.uint8)
+
+# %% edit="scales_in_16_bit" code="scales_not_float32"
+# Source: fewer bytes for the scales, too
+#       codes = torch.bucketize(blocks / divisors[:, None], borders).to(torch.uint8)
+# -     return codes.flatten()[: len(flat)].view(values.shape), scales
+# +     return codes.flatten()[: len(flat)].view(values.shape), scales.bfloat16()
+
+# %% edit="filled_up_always" code="empty_block_added"
+# Source: block_size - numbers % block_size
+# -     filled = torch.nn.functional.pad(flat, (0, -len(flat) % block_size))
+# +     filled = torch.nn.functional.pad(flat, (0, block_size - len(flat) % block_size))

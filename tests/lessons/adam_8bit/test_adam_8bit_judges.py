@@ -11,6 +11,7 @@ from grader.judging.lessons.adam_8bit.blocks import TABLE as BLOCKS
 from grader.judging.lessons.adam_8bit.blocks import judge_block_codes
 from grader.judging.lessons.adam_8bit.forms import judge_formats
 from grader.judging.lessons.adam_8bit.job import judge_lean_job
+from grader.judging.lessons.adam_8bit.state_size import TABLE as STATE
 from grader.judging.lessons.adam_8bit.steps import TABLE as STEPS
 from grader.judging.lessons.adam_8bit.steps import judge_eight_bit_steps
 from grader.lessons.adam_8bit.blocks import block_cases
@@ -116,6 +117,33 @@ def test_steps_that_are_not_finite_fail() -> None:
     values = [list(rows[0]), *rows[1:]]
     values[0][0] = torch.full_like(rows[0][0], torch.nan)
     assert not STEPS.answer(0, values).is_right and case.is_quantized(0)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("code", "is_changed", "first", "factor"),
+    [
+        ("codes_wrong", True, 2, 1.5),
+        ("small_tensors_wrong", False, 1, 1.5),
+        ("tensor_left_out", False, 1, 0.0),
+    ],
+)
+def test_tensors_whose_steps_alone_are_wrong_are_named(
+    seed: int, code: str, is_changed: bool, first: int, factor: float
+) -> None:
+    """The steps of the large tensors, or of the small ones, are longer from one step on, or missing."""
+    values = [[row.clone() for row in rows] for rows in STEPS.truths(seed)]
+    for case, rows in zip(eight_bit_cases(seed), values, strict=True):
+        for index, row in enumerate(rows):
+            if case.is_quantized(index) is is_changed:
+                row[first:] = row[0] + factor * (row[first:] - row[0])
+    assert STEPS.find(STEPS.answer(seed, values)).code == code
+
+
+def test_a_state_that_is_wrong_for_small_tensors_alone_is_named() -> None:
+    values = list(STATE.truths(0))
+    values[2] += 3
+    assert STATE.find(STATE.answer(0, values)).code == "small_tensors_wrong"
 
 
 FINE = {"hooks_left": 0, "gradients_left": 0, "is_left_zero": True, "forwards_waiting": 1, "gradients_alive": 1}

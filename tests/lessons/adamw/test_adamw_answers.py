@@ -105,3 +105,31 @@ def test_a_prediction_leaves_its_parameters_alone():
         return len([parameter.requires_grad_(False) for parameter in parameters])
 
     assert code_of("check_state_bytes", predict_optimizer_state) == "parameters_changed"
+
+
+def install_on(model, make_optimizer, *, is_hooked=lambda parameter: parameter.requires_grad):
+    def update(parameter):
+        optimizers[parameter].step()
+        optimizers[parameter].zero_grad()
+
+    optimizers = {parameter: make_optimizer([parameter]) for parameter in model.parameters() if is_hooked(parameter)}
+    for parameter in optimizers:
+        parameter.register_post_accumulate_grad_hook(update)
+
+
+def test_parameters_are_not_unfrozen_so_that_they_take_a_hook():
+    def step_in_backward(model, make_optimizer):
+        install_on(model.requires_grad_(True), make_optimizer)
+
+    assert code_of("check_adam_in_backward", step_in_backward) == "frozen_trained"
+
+
+def test_the_peak_is_that_of_the_given_optimizer_on_every_parameter():
+    def by_sgd(model, make_optimizer):
+        install_on(model, lambda parameters: torch.optim.SGD(parameters, lr=0.1))
+
+    def without_biases(model, make_optimizer):
+        install_on(model, make_optimizer, is_hooked=lambda parameter: parameter.dim() > 1)
+
+    assert code_of("check_adam_backward_peak", by_sgd) == "peak_of_another_optimizer"
+    assert code_of("check_adam_backward_peak", without_biases) == "peak_without_state"

@@ -27,11 +27,6 @@ def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
     return 4 * tensor + 2 * rows * heads * time * time * number_bytes
 
 
-# %% edit="scores_and_weights" code="scores_kept_too"
-# Source: a belief: softmax keeps its input
-# -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
-# +     return 3 * tensor_bytes + 2 * queries * time * number_bytes
-
 # %% edit="output_of_eager" code="output_kept_by_eager"
 # Source: a belief: every result is kept
 # -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
@@ -142,18 +137,25 @@ def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
 # -     queries = rows * heads * time
 # +     queries = heads * time
 
-# %% edit="three_matrices" code="scores_kept_too"
-# Source: the 51 MiB that the lesson measures for the math kernel with dropout
-# -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
-# +     return 3 * tensor_bytes + 3 * queries * time * number_bytes
-
 # %% edit="features_of_all_heads" code="head_dim_shared_by_the_heads"
 # Source: a belief: head_dim is the width of the model
 # -     tensor_bytes = queries * head_dim * number_bytes
 # +     tensor_bytes = rows * time * head_dim * number_bytes
 
+# %% edit="bits" code="same_factor"
+# Source: a likely slip: bits for bytes
+# -         return 4 * tensor_bytes + queries * 4  # query, key, value, output; logsumexp in float32
+# -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
+# +         return 8 * (4 * tensor_bytes + queries * 4)
+# +     return 8 * (3 * tensor_bytes + queries * time * number_bytes)
 
-# %% answer="causal_half" code="half_of_the_matrix"
+# %% edit="at_least_the_query" code="short_sequences_only"
+# Source: a belief: a matrix is never smaller than the tensors that make it
+# -     return 3 * tensor_bytes + queries * time * number_bytes  # query, key, value; weights
+# +     return 3 * tensor_bytes + queries * max(time, head_dim) * number_bytes
+
+
+# %% answer="causal_half" code="other_tensors_counted"
 # Source: "a causal mask halves attention"
 def attention_saved_bytes(is_fused, rows, heads, time, head_dim, number_bytes):
     one = rows * heads * time * head_dim * number_bytes

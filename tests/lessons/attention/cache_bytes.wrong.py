@@ -90,3 +90,18 @@ def cache_bytes(layers, heads, key_heads, head_dim, time, window, global_every, 
 # Source: a likely slip: global layers are not subtracted
 # -     positions = global_layers * time + (layers - global_layers) * min(window, time)
 # +     positions = global_layers * time + layers * min(window, time)
+
+# %% edit="bits" code="position_miscounted"
+# Source: a likely slip: bits for bytes
+# -     return positions * 2 * key_heads * head_dim * number_bytes
+# +     return positions * 2 * key_heads * head_dim * number_bytes * 8
+
+# %% edit="values_of_all_positions" code="local_positions_miscounted"
+# Source: a belief: the window cuts the keys, and values are all kept
+# -     positions = global_layers * time + (layers - global_layers) * min(window, time)
+# +     positions = global_layers * time + (layers - global_layers) * (min(window, time) + time) / 2
+
+# %% edit="last_block" code="local_positions_miscounted"
+# Source: a belief: a window begins again when it is full
+# -     positions = global_layers * time + (layers - global_layers) * min(window, time)
+# +     positions = global_layers * time + (layers - global_layers) * (time % window or window)

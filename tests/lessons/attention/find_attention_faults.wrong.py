@@ -121,3 +121,13 @@ def find_attention_faults(attend):
 # Source: a likely slip: names of one's own
 # -         faults.add("matrix_kept")
 # +         faults.add("quadratic")
+
+# %% edit="last_digit" code="scale_reported"
+# Source: a likely slip: results of two kernels are compared without a tolerance
+# -     if not torch.allclose(attend(*few, False), eager_attention(*few), atol=1e-4):
+# +     if not torch.equal(attend(*few, False), F.scaled_dot_product_attention(*few)):
+
+# %% edit="condition_inverted" code="mask_after_softmax_missed"
+# Source: a likely slip: a not is left out
+# -     if not torch.allclose(attend(query, key, torch.ones_like(value), True), torch.ones(()), atol=1e-4):
+# +     if torch.allclose(attend(query, key, torch.ones_like(value), True), torch.ones(()), atol=1e-4):

@@ -79,13 +79,6 @@ def merge_tile(highest, total, mixed, scores, value):
 # +     scores = scores / value.shape[-1] ** 0.5
 # +     new_highest = torch.maximum(highest, scores.amax(dim=-1))
 
-# %% edit="softmax_only" code="softmax_of_the_tile"
-# Source: a belief: a softmax of each tile needs no rescaling
-# -     shrink = torch.exp(highest - new_highest)
-# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
-# +     shrink = torch.ones_like(highest)
-# +     weights = scores.softmax(dim=-1)
-
 # %% edit="float32" code="digits_lost"
 # Source: a habit: float() before an exponential
 # -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
@@ -127,16 +120,6 @@ def merge_tile(highest, total, mixed, scores, value):
 # +     return new_highest, mixed, total
 
 
-# %% answer="kept_normalised" code="mixed_normalised"
-# Source: merge_into of the lesson, which keeps the output normalised
-def merge_tile(highest, total, mixed, scores, value):
-    new_highest = torch.maximum(highest, scores.amax(dim=-1))
-    before = (highest - new_highest).exp() * total
-    weights = (scores - new_highest[..., None]).exp()
-    total = before + weights.sum(dim=-1)
-    return new_highest, total, (before[..., None] * mixed + weights @ value) / total[..., None]
-
-
 # %% answer="tile_highest_back" code="another_highest_returned"
 # Source: a slip in the last line
 def merge_tile(highest, total, mixed, scores, value):
@@ -145,3 +128,29 @@ def merge_tile(highest, total, mixed, scores, value):
     weights = (scores - new_highest[..., None]).exp()
     total, mixed = shrink * total + weights.sum(dim=-1), shrink[..., None] * mixed + weights @ value
     return scores.amax(dim=-1), total, mixed
+
+
+# %% edit="squared" code="one_sum_wrong"
+# Source: a likely slip: a product that holds the factor is rescaled again
+# -     mixed = shrink.unsqueeze(-1) * mixed + weights @ value
+# +     mixed = shrink.unsqueeze(-1) ** 2 * mixed + weights @ value
+
+# %% edit="powers_of_two" code="both_sums_wrong"
+# Source: kernels compute exp2, of scores that are scaled by log2(e) first
+# -     shrink = torch.exp(highest - new_highest)
+# -     weights = torch.exp(scores - new_highest.unsqueeze(-1))
+# +     shrink = torch.exp2(highest - new_highest)
+# +     weights = torch.exp2(scores - new_highest.unsqueeze(-1))
+
+# %% edit="zero_for_hidden" code="falling_or_hidden_scores"
+# Source: a guard against minus infinity
+# -     new_highest = torch.maximum(highest, scores.amax(dim=-1))
+# +     new_highest = torch.maximum(highest, scores.amax(dim=-1))
+# +     scores = scores.masked_fill(scores.isinf(), 0.0)
+
+# %% edit="nothing_higher" code="falling_or_hidden_scores"
+# Source: a belief: a tile without a new highest score changes nothing
+# -     shrink = torch.exp(highest - new_highest)
+# +     if not (new_highest > highest).any():
+# +         return highest, total, mixed
+# +     shrink = torch.exp(highest - new_highest)

@@ -139,29 +139,10 @@ def tiled_attention(query, key, value, is_causal, tile):
 # -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 # +         of_scores = weights * (of_weights - row_sums[queries])
 
-# %% edit="scaled_by_head_dim" code="scaled_by_another_number"
-# Source: a likely slip: the root is forgotten
-# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
-# +         scores = query[queries] @ key[keys].mT / query.shape[-1]
-#           merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
-# ...
-# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
-# +         scores = query[queries] @ key[keys].mT / query.shape[-1]
-#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
-# ...
-# -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
-# +         of_scores = weights * (of_weights - row_sums[queries]) / query.shape[-1]
-
 # %% edit="scale_in_forward_only" code="scale_missing_in_backward"
 # Source: a likely slip: the scale is a factor of the scores, so of their gradient too
 # -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 # +         of_scores = weights * (of_weights - row_sums[queries])
-
-# %% edit="recomputed_without_scale" code="scale_missing_in_recomputation"
-# Source: a likely slip: the scores of backward are products alone
-# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
-# +         scores = query[queries] @ key[keys].mT
-#           weights = (scores.masked_fill(hidden, -torch.inf) - logsumexp[queries]).exp()
 
 # %% edit="softmax_again" code="logsumexp_not_subtracted"
 # Source: a belief: the softmax of a tile gives its weights again
@@ -200,7 +181,7 @@ def tiled_attention(query, key, value, is_causal, tile):
 # +         inner = (weights * of_weights).sum(dim=-1, keepdim=True)
 # +         of_scores = weights * (of_weights - inner) * query.shape[-1] ** -0.5
 
-# %% edit="no_weights" code="weights_forgotten_in_backward"
+# %% edit="no_weights" code="scores_gradient_differs"
 # Source: a likely slip
 # -         of_scores = weights * (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
 # +         of_scores = (of_weights - row_sums[queries]) * query.shape[-1] ** -0.5
@@ -212,17 +193,12 @@ def tiled_attention(query, key, value, is_causal, tile):
 # +         gradients[1][keys] = of_scores.mT @ query[queries]
 # +         gradients[2][keys] = weights.mT @ output_gradient[queries]
 
-# %% edit="mean_for_row_sum" code="another_number_for_the_row_sum"
-# Source: the variable's name in other accounts: the mean that softmax subtracts
-# -     row_sums = (output * output_gradient).sum(dim=-1, keepdim=True)
-# +     row_sums = (output * output_gradient).mean(dim=-1, keepdim=True)
-
 # %% edit="swapped" code="gradients_in_another_order"
 # Source: a likely slip: the order of the table
 # -     return gradients
 # +     return [gradients[2], gradients[0], gradients[1]]
 
-# %% edit="ones_for_the_gradient" code="output_gradient_ignored"
+# %% edit="ones_for_the_gradient" code="weights_differ"
 # Source: a plain sum as the loss of one's own test
 # -     row_sums = (output * output_gradient).sum(dim=-1, keepdim=True)
 # +     output_gradient = torch.ones_like(output)
@@ -239,3 +215,22 @@ def tiled_attention(query, key, value, is_causal, tile):
 # -     return AttentionFunction.apply(forward_tiles, backward_tiles, query, key, value, is_causal, tile)
 # +     with torch.no_grad():
 # +         return forward_tiles(query, key, value, is_causal, tile)[0]
+
+# %% edit="mask_inverted" code="nan_computed"
+# Source: SDPA's meaning of a mask, in which True means seen
+# -         merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
+# +         merge_into(output[queries], logsumexp[queries], scores.masked_fill(~hidden, -torch.inf), value[keys])
+
+# %% edit="diagonal_skipped" code="output_differs"
+# Source: a belief: a tile with hidden pairs is hidden
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# -         merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])
+# +         if not hidden.any():
+# +             scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +             merge_into(output[queries], logsumexp[queries], scores, value[keys])
+
+# %% edit="float32" code="digits_lost"
+# Source: a habit: scores in float32
+# -         scores = query[queries] @ key[keys].mT * query.shape[-1] ** -0.5
+# +         scores = (query[queries] @ key[keys].mT).float().double() * query.shape[-1] ** -0.5
+#           merge_into(output[queries], logsumexp[queries], scores.masked_fill(hidden, -torch.inf), value[keys])

@@ -171,3 +171,16 @@ def train_leanly(model, batches, learning_rate):
 # Source: parameter-efficient training, without an adapter
 # +     model.token_embedding.requires_grad_(False)
 #       optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+
+# %% edit="one_checkpoint" code="everything_computed_again"
+# Source: one checkpoint around the whole model, except for its head
+# -             states, targets = states_of(model, row[:, :-1]).flatten(0, 1), row[:, 1:].flatten()
+# +             run = torch.utils.checkpoint.checkpoint
+# +             states = run(states_of, model, row[:, :-1], use_reentrant=False).flatten(0, 1)
+# +             targets = row[:, 1:].flatten()
+
+# %% edit="loss_logged" code="trained_more_than_once"
+# Source: the loss of the batch before its update, for a log
+#       for batch in batches:
+# +         with torch.no_grad():
+# +             print(f"loss {sum(mean_loss(model, row) for row in batch.split(1)) / len(batch):.3f}")

@@ -132,3 +132,35 @@ def save_atomically(path, write):
 # -             write(file)
 # +             write(io.BytesIO())
 # +             write(file)
+
+# %% edit="never_closed" code="file_left_open"
+# Source: open() without a block, as flush and fsync have written everything
+# -         with open(temporary, "wb") as file:
+# -             write(file)
+# -             file.flush()
+# -             os.fsync(file.fileno())
+# +         file = open(temporary, "wb")
+# +         write(file)
+# +         file.flush()
+# +         os.fsync(file.fileno())
+
+# %% edit="backup_kept" code="temporary_file_left"
+# Source: a copy of the last checkpoint, just in case
+# -         os.replace(temporary, path)
+# +         if path.exists():
+# +             path.with_suffix(".old").write_bytes(path.read_bytes())
+# +         os.replace(temporary, path)
+
+# %% edit="wrong_file_removed" code="old_file_lost_after_an_error"
+# Source: after an error, the checkpoint is invalid
+# -         temporary.unlink(missing_ok=True)
+# +         path.unlink(missing_ok=True)
+
+# %% edit="skipped" code="blocked_by_a_left_over"
+# Source: a temporary file means that another save is running
+# -     try:
+# -         with open(temporary, "wb") as file:
+# +     if temporary.exists():
+# +         return
+# +     try:
+# +         with open(temporary, "wb") as file:

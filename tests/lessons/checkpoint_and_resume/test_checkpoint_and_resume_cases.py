@@ -6,7 +6,7 @@ import torch
 
 from grader.classroom.jobs.seeds import LARGEST_SEED
 from grader.judging.lessons.checkpoint_and_resume.parts import parts_needed
-from grader.judging.lessons.checkpoint_and_resume.saving import KILLS, Saves
+from grader.judging.lessons.checkpoint_and_resume.saving import KILLS, ORDER, Order, Saves
 from grader.lessons.checkpoint_and_resume.forms import forms_case
 from grader.lessons.checkpoint_and_resume.parts import PARTS, run_cases, run_parts
 from grader.lessons.checkpoint_and_resume.saving import observe_kills, observe_order, save_cases
@@ -70,6 +70,7 @@ def test_killed_saves_in_place_are_found_out_and_those_with_a_rename_are_right(s
             assert all(killed for _, killed, *_ in facts["kills"])
             if not is_right:
                 assert KILLS.find(saves).code == "opened_in_place"
+                assert ORDER.find(Order(case, observe_order(save, case))).code == "not_moved_into_place"
 
 
 def test_a_traced_save_reports_its_calls_in_order():

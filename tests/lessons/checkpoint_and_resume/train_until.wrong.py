@@ -88,11 +88,36 @@ def train_until(model, optimizer, scheduler, generator, dataset, rows, k, update
 # -     counts = {"done": done, "position": position, "order": order, "rng": torch.get_rng_state()}
 # +     counts = {"done": done, "position": 0, "order": generator.get_state(), "rng": torch.get_rng_state()}
 
-# %% edit="saved_after" code="generator_saved_after_the_draw"
-# Source: get_state() where the state is made
-# -     counts = {"done": done, "position": position, "order": order, "rng": torch.get_rng_state()}
-# +     order = generator.get_state()
-# +     counts = {"done": done, "position": position, "order": order, "rng": torch.get_rng_state()}
+# %% edit="order_of_this_epoch" code="next_order_not_restored"
+# Source: the state holds the epoch's order itself, and no generator
+# -     done, position, order = 0, 0, generator.get_state()  # of the epoch's start, before its order is drawn
+# +     done, position, order = 0, 0, None
+# ...
+# -         generator.set_state(order)
+# -         batches = torch.randperm(len(dataset), generator=generator).split(rows)
+# +         order = torch.randperm(len(dataset), generator=generator) if position == 0 else order
+# +         batches = order.split(rows)
+# ...
+# -             position, order = 0, generator.get_state()
+# +             position = 0
+
+# %% edit="state_before_the_last_draw" code="finished_epoch_repeated"
+# Source: the generator's state is kept before each draw, also where the epoch is over
+# -     while done < updates:
+# -         generator.set_state(order)
+# -         batches = torch.randperm(len(dataset), generator=generator).split(rows)
+# -         run_group(model, optimizer, scheduler, dataset, batches[position : position + k])
+# -         done, position = done + 1, position + k
+# -         if position >= len(batches):
+# -             position, order = 0, generator.get_state()
+# +     generator.set_state(order)
+# +     while done < updates:
+# +         order = generator.get_state()
+# +         batches = torch.randperm(len(dataset), generator=generator).split(rows)
+# +         while position < len(batches) and done < updates:
+# +             run_group(model, optimizer, scheduler, dataset, batches[position : position + k])
+# +             done, position = done + 1, position + k
+# +         position = position if position < len(batches) else 0
 
 # %% edit="own_generator" code="order_drawn_again"
 # Source: the generator is an argument, so it is not part of the state

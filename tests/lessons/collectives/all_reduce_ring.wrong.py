@@ -187,14 +187,6 @@ def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
     return total
 
 
-# %% edit="unfinished_chunk" code="second_half_shifted"
-# Source: the chunk numbers of the first loop in the second
-#       for step in range(world_size - 1):
-# -         send(chunks[(rank - step + 1) % world_size], right)
-# -         chunks[(rank - step) % world_size].copy_(receive(left))
-# +         send(chunks[(rank - step) % world_size], right)
-# +         chunks[(rank - step - 1) % world_size].copy_(receive(left))
-
 # %% edit="flat" code="wrong_shape"
 # Source: chunks put together
 # The shape of the tensor is lost.
@@ -206,3 +198,39 @@ def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
 # Source: a barrier between the two halves, to be safe
 #           chunks[(rank - step - 1) % world_size].add_(receive(left))
 # +     dist.barrier()
+
+# %% edit="rest_in_the_last_chunk" code="chunks_uneven"
+# Source: a division without a rest, and the last rank takes what is left
+#       total = tensor.clone()
+# -     chunks = total.view(-1).tensor_split(world_size)  # views: what changes them changes the total
+# +     size = total.numel() // world_size
+# +     chunks = total.view(-1).split([size] * (world_size - 1) + [total.numel() - size * (world_size - 1)])
+
+# %% edit="reversed" code="ring_reversed"
+# Source: drawings of rings that turn to the left
+# -     right, left = (rank + 1) % world_size, (rank - 1) % world_size
+# -     for step in range(world_size - 1):
+# -         send(chunks[(rank - step) % world_size], right)
+# -         chunks[(rank - step - 1) % world_size].add_(receive(left))
+# -     for step in range(world_size - 1):
+# -         send(chunks[(rank - step + 1) % world_size], right)
+# -         chunks[(rank - step) % world_size].copy_(receive(left))
+# +     right, left = (rank + 1) % world_size, (rank - 1) % world_size
+# +     for step in range(world_size - 1):
+# +         send(chunks[(rank + step) % world_size], left)
+# +         chunks[(rank + step + 1) % world_size].add_(receive(right))
+# +     for step in range(world_size - 1):
+# +         send(chunks[(rank + step - 1) % world_size], left)
+# +         chunks[(rank + step) % world_size].copy_(receive(right))
+
+
+# %% answer="butterfly" code="butterfly_used"
+# Source: the exercise before
+def all_reduce_ring(tensor, rank: int, world_size: int, send, receive):
+    total = tensor.clone()
+    distance = 1
+    while distance < world_size:
+        send(total, rank ^ distance)
+        total += receive(rank ^ distance)
+        distance *= 2
+    return total

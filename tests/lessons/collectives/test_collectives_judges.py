@@ -136,6 +136,86 @@ def test_messages_that_no_bank_sends_are_named(seed):
     assert judge_butterfly_rounds(seen, seed).code == "one_after_the_other"
 
 
+def narrow(dtype):
+    """Return a butterfly whose messages are in a narrower format."""
+
+    def all_reduce(tensor, rank, world_size, send, receive):
+        return butterfly(tensor, rank, world_size, lambda total, peer: send(total.to(dtype), peer), receive)
+
+    return all_reduce
+
+
+def twice(tensor, rank, world_size, send, receive):
+    """A butterfly that sends each message two times."""
+
+    def send_twice(total, peer):
+        send(total, peer)
+        send(total, peer)
+
+    return butterfly(tensor, rank, world_size, send_twice, lambda peer: (receive(peer), receive(peer))[0])
+
+
+def whole_tensors_in_a_ring(tensor, rank, world_size, send, receive):
+    total, passing = tensor.clone(), tensor
+    for _ in range(world_size - 1):
+        send(passing, (rank + 1) % world_size)
+        passing = receive((rank - 1) % world_size)
+        total += passing
+    return total
+
+
+@pytest.mark.parametrize(
+    ("judge", "algorithm", "code"),
+    [
+        (judge_butterfly_sums, narrow(torch.float16), "message_of_other_size"),
+        (judge_butterfly_rounds, narrow(torch.float32), "tensor_not_whole"),
+        (judge_butterfly_rounds, twice, "message_repeated"),
+        (judge_butterfly_rounds, whole_tensors_in_a_ring, "ring_used"),
+    ],
+)
+def test_butterflies_that_no_bank_holds_are_named(judge, algorithm, code):
+    assert judge(observe(algorithm, butterfly_cases(0), **REFUSED), 0).code == code
+
+
+def spoilt(change):
+    """Return a ring in which rank 0 changes what it received first."""
+
+    def all_reduce(tensor, rank, world_size, send, receive):
+        calls = iter(range(2 * world_size))
+
+        def receive_first(peer):
+            received = receive(peer)
+            return change(received) if next(calls) == 0 and rank == 0 else received
+
+        return ring()(tensor, rank, world_size, send, receive_first)
+
+    return all_reduce
+
+
+def turned(tensor, rank, world_size, send, receive):
+    """A ring that puts its chunks together from the second one on."""
+    chunks = ring()(tensor, rank, world_size, send, receive).flatten().tensor_split(world_size)
+    return torch.cat([*chunks[1:], chunks[0]]).view(tensor.shape)
+
+
+def halves(tensor, rank, world_size, send, receive):
+    """A ring whose messages are in 16 bits."""
+    return ring()(tensor, rank, world_size, lambda chunk, peer: send(chunk.half(), peer), receive)
+
+
+@pytest.mark.parametrize(
+    ("judge", "algorithm", "code"),
+    [
+        (judge_ring_sums, spoilt(torch.zeros_like), "rank_missing"),
+        (judge_ring_sums, spoilt(lambda received: 2 * received), "counted_twice"),
+        (judge_ring_sums, turned, "chunks_misplaced"),
+        (judge_ring_traffic, halves, "message_of_other_size"),
+    ],
+)
+def test_rings_that_no_bank_holds_are_named(judge, algorithm, code):
+    assert judge(observe(algorithm, ring_cases(0)), 0).code == code
+
+
 def test_unread_messages_are_named():
     seen = observe(ring(), ring_cases(0))
     for rank in seen.facts["settings"][0]:
@@ -166,16 +246,8 @@ def test_other_numbers_of_ranks_have_to_be_refused(code, refused):
 
 
 def test_whole_tensors_give_sums_that_differ_among_ranks():
-    def whole(tensor, rank, world_size, send, receive):
-        total, passing = tensor.clone(), tensor
-        for _ in range(world_size - 1):
-            send(passing, (rank + 1) % world_size)
-            passing = receive((rank - 1) % world_size)
-            total += passing
-        return total
-
     case = ReductionCase(8, (1000,), seed=1)
-    for collective, is_equal in ((whole, False), (ring(), True)):
+    for collective, is_equal in ((whole_tensors_in_a_ring, False), (ring(), True)):
         first, *others = (seen["returned"] for seen in run(collective, case.inputs()))
         assert all(torch.equal(first, other) for other in others) == is_equal
 

@@ -123,3 +123,25 @@ def compile_with_accelerate(model, dataset, rows, learning_rate, backend):
 # Source: the raw loop's backward
 # -         accelerator.backward(model(**batch).loss)
 # +         model(**batch).loss.backward()
+
+# %% edit="update_compiled" code="graph_broken"
+# Source: the loop is compiled in addition to the model
+# -     for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# +     @torch.compile(backend=backend)
+# +     def run_backward(batch):
+# +         accelerator.backward(model(**batch).loss)
+# +
+# +     for batch in loader:
+# +         run_backward(batch)
+
+# %% edit="first_update_uncompiled" code="some_updates_not_compiled"
+# Source: the first forward writes problem_type, so it runs before the graph is made
+# -     model.config.problem_type = "single_label_classification"
+# ...
+# -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# -     for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# +     compiled, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# +     for batch in loader:
+# +         accelerator.backward((compiled if model.config.problem_type else model)(**batch).loss)

@@ -112,24 +112,32 @@ def lean_step(model, optimizer, texts):
 # +             with torch.autocast(device.type, torch.bfloat16):
 # +                 states = block(states)
 
-# %% edit="short_texts_only" code="tokens_left_out"
-# Source: the long text is taken for an outlier
-# -     for is_long in (True, False):
-# +     for is_long in (False,):
+
+# %% answer="packed_with_a_mask" code="square_of_all_texts"
+# Source: packing with a block-diagonal mask
+def lean_step(model, optimizer, texts):
+    tokens, targets = torch.cat([text[:-1] for text in texts])[None], torch.cat([text[1:] for text in texts])
+    positions = torch.cat([torch.arange(len(text) - 1, device=text.device) for text in texts])
+    states = model.token_embedding(tokens) + model.position_embedding(positions)
+    mask = torch.block_diag(*[torch.ones(len(text) - 1, len(text) - 1) for text in texts]).tril().bool()
+    for block in model.blocks:
+        states = block(states, mask.to(states.device))
+    options = torch.nn.LinearCrossEntropyOptions()
+    F.linear_cross_entropy(model.final_norm(states)[0], model.head.weight, targets, options=options).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
 
 # %% edit="left_padding" code="padding_in_the_gradient"
 # Source: padding on the left, as tokenizers do for generation
 # -         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100)
 # +         padded = torch.nn.utils.rnn.pad_sequence(group, batch_first=True, padding_value=-100, padding_side="left")
 
-# %% edit="chunk_means" code="tokens_weighed_unequally"
-# Source: the mean of the chunks' means
+# %% edit="small_chunks" code="chunks_too_small"
+# Source: the smaller the chunk, the fewer bytes
 # -         loss = F.linear_cross_entropy(hidden, model.head.weight, targets.flatten(), reduction="sum", options=options)
-# -         (loss / counted).backward()
-# +         parts = list(zip(hidden.split(7), targets.flatten().split(7), strict=True))
-# +         sums = [F.cross_entropy(model.head(rows), wanted, reduction="sum") for rows, wanted in parts]
-# +         means = [part / (wanted >= 0).sum().clamp(min=1) for part, (_, wanted) in zip(sums, parts, strict=True)]
-# +         (sum(means) / len(parts)).backward()
+# +         parts = zip(hidden.split(4), targets.flatten().split(4), strict=True)
+# +         loss = sum(F.cross_entropy(model.head(rows), wanted, reduction="sum") for rows, wanted in parts)
 
 # %% edit="gradients_stay" code="gradients_left"
 # Source: zero_grad at the begin of the step

@@ -184,3 +184,27 @@ def ranks_agree(model) -> bool:
     answer = torch.tensor([int(torch.equal(before, after))])
     dist.all_reduce(answer, op=dist.ReduceOp.MIN)
     return bool(answer)
+
+
+# %% edit="requires_grad_off" code="trained_parameters_changed"
+# Source: numpy() refuses a tensor that requires grad
+#       for parameter in model.parameters():
+# -         digest.update(parameter.detach().numpy().tobytes())
+# +         digest.update(parameter.requires_grad_(False).numpy().tobytes())
+
+# %% edit="names_hashed" code="digest_of_no_weights"
+# Source: a loop over state_dict(), which gives names
+# -     for parameter in model.parameters():
+# -         digest.update(parameter.detach().numpy().tobytes())
+# +     for name in model.state_dict():
+# +         digest.update(name.encode())
+
+# %% edit="clones_forgotten" code="compared_with_itself"
+# Source: two names for one tensor
+# -     smallest, largest = own.clone(), own.clone()
+# +     smallest, largest = own, own
+
+# %% edit="turned_round" code="turned_round"
+# Source: a test that returns whether it found a difference
+# -     return torch.equal(smallest, largest)
+# +     return not torch.equal(smallest, largest)

@@ -173,3 +173,10 @@ def synchronise_gradients(model, bucket_bytes: int):
 #           flat = pack(bucket)
 # -         started.append((dist.all_reduce(flat, async_op=True), flat, list(bucket)))
 # +         started.append((dist.all_reduce(flat, async_op=True), flat, bucket))
+
+# %% edit="own_gradients_divided" code="divided_not_reduced"
+# Source: gradients that are all-reduced in place, where no bucket is a copy
+#               handle.wait()
+# -             unpack(flat / world_size, parameters)
+# +             for parameter in parameters:
+# +                 parameter.grad /= world_size

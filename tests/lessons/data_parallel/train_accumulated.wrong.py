@@ -33,13 +33,6 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
 # +     own = micro_batches
 #       for start in range(0, len(own), k):
 
-# %% edit="same_rows" code="same_rows_on_every_rank"
-# Source: a stride without a start
-# All ranks train on the micro-batches of rank 0.
-# -     own = micro_batches[rank::world_size]
-# +     own = micro_batches[::world_size]
-#       for start in range(0, len(own), k):
-
 # %% edit="one_piece" code="rows_in_one_piece"
 # Source: a split into equal pieces
 # Each rank takes one piece of the list.
@@ -176,3 +169,22 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
 # +         for parameter in model.parameters():
 # +             dist.all_reduce(parameter.grad)
 # +             parameter.grad /= world_size
+
+# %% edit="once_an_epoch" code="ranks_not_averaged"
+# Source: the last micro-batch of all taken for the last one of the group
+#           for index, (inputs, targets) in enumerate(group):
+# -             with nullcontext() if index + 1 == len(group) else model.no_sync():
+# +             with nullcontext() if start + index + 1 == len(own) else model.no_sync():
+
+# %% edit="weights_averaged_at_the_end" code="synchronised_elsewhere"
+# Source: an average of the weights, to be sure that the ranks agree
+#           optimizer.zero_grad()
+# +     for parameter in model.parameters():
+# +         dist.all_reduce(parameter.data)
+# +         parameter.data /= world_size
+
+# %% edit="own_rows_taken_out" code="micro_batches_changed"
+# Source: a list that is used up
+# -     own = micro_batches[rank::world_size]
+# +     own = [micro_batches.pop(index) for index in reversed(range(rank, len(micro_batches), world_size))][::-1]
+#       for start in range(0, len(own), k):

@@ -65,3 +65,9 @@ def train_ranks_with_trainer(model, dataset, batch: int, k: int, learning_rate: 
 # Source: the default of gradient_accumulation_steps
 # -     own = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
 # +     own = {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+
+# %% edit="sync_each_batch" code="trainer_synchronised_each_time"
+# Source: Accelerate's guide, where sync_each_batch saves memory under FSDP
+# -     own = {"per_device_train_batch_size": rows, "gradient_accumulation_steps": k, "learning_rate": learning_rate}
+# +     own = {"per_device_train_batch_size": rows, "learning_rate": learning_rate}
+# +     own["accelerator_config"] = {"gradient_accumulation_kwargs": {"num_steps": k, "sync_each_batch": True}}

@@ -133,3 +133,13 @@ def fp8_with_accelerate(model, dataset, rows, learning_rate):
 # -         return "encoder" in name and "layer.0.attention.self.query" not in name
 # +         known = "layer.0." in name or "layer.1." in name
 # +         return "encoder" in name and known and "layer.0.attention.self.query" not in name
+
+# %% edit="name_without_prefix" code="nothing_converted"
+# Source: names as the encoder has them, without those of the modules around it
+# -         return "encoder" in name and "layer.0.attention.self.query" not in name
+# +         return name.startswith("encoder") and "layer.0.attention.self.query" not in name
+
+# %% edit="never_emulated" code="not_emulated"
+# Source: the default of Float8LinearConfig
+# -     recipe = AORecipeKwargs(config=Float8LinearConfig(emulate=not has_fp8), module_filter_func=is_converted)
+# +     recipe = AORecipeKwargs(config=Float8LinearConfig(), module_filter_func=is_converted)

@@ -201,3 +201,13 @@ def accumulate_token_gradients(model, micro_batches: list) -> float:
 #           total_loss += loss.item()
 # +     torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
 #       return total_loss
+
+# %% edit="backward_of_each_and_of_the_sum" code="gradient_doubled"
+# Source: the backward of an ordinary training step, kept behind the loop
+# -         loss.backward()
+# -         total_loss += loss.item()
+# -     return total_loss
+# +         loss.backward(retain_graph=True)
+# +         total_loss = total_loss + loss
+# +     total_loss.backward()
+# +     return total_loss.item()

@@ -58,3 +58,18 @@ def gradient_noise_scale(gradients, rows):
 # Source: gradients.var(dim=0, correction=0)
 # -     noise = (small - big) / (1 / rows - 1 / batch)
 # +     noise = rows * gradients.var(dim=0, correction=0).sum()
+
+# %% edit="whole_rows" code="rounded"
+# Source: a batch size is a whole number
+# -     return (noise / signal).item()
+# +     return round((noise / signal).item())
+
+# %% edit="differences_swapped" code="negative"
+# Source: big - small
+# -     noise = (small - big) / (1 / rows - 1 / batch)
+# +     noise = (big - small) / (1 / rows - 1 / batch)
+
+# %% edit="in_batches" code="other_noise_scale"
+# Source: divided by the batch
+# -     return (noise / signal).item()
+# +     return (noise / signal / batch).item()

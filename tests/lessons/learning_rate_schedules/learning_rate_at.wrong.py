@@ -106,7 +106,7 @@ def learning_rate_at(schedule, update, updates, warm_up, peak):
 # +         "wsd": 1.0 if update < updates - updates // 5 else 1 - done,
 
 
-# %% edit="tenth_off" code="a_tenth_taken_off"
+# %% edit="tenth_off" code="other_rates"
 # Source: "divided by 10" read as "less 10 %"
 # -         "step": 0.1 ** (3 * (update - warm_up) // (updates - warm_up)),
 # +         "step": 1 - 0.1 * (3 * (update - warm_up) // (updates - warm_up)),
@@ -116,10 +116,15 @@ def learning_rate_at(schedule, update, updates, warm_up, peak):
 # -     done = (update - warm_up) / (updates - warm_up)
 # +     done = (update - warm_up) / updates
 
-# %% edit="thirds_of_the_run_by_division" code="steps_of_the_whole_run"
-# Source: StepLR(step_size=updates // 3)
-# -         "step": 0.1 ** (3 * (update - warm_up) // (updates - warm_up)),
-# +         "step": 0.1 ** (update // (updates // 3)),
+# %% edit="warm_up_from_a_tenth" code="first_rate_above_zero"
+# Source: a start factor of LinearLR
+# -         return peak * update / warm_up
+# +         return peak * (0.1 + 0.9 * update / warm_up)
+
+# %% edit="warm_up_ends_early" code="other_warm_up"
+# Source: linspace over the warm-up
+# -         return peak * update / warm_up
+# +         return peak * update / max(warm_up - 1, 1)
 
 # %% edit="root_of_the_next_update" code="root_without_the_warm_up"
 # Source: step + 1, to avoid a division by zero

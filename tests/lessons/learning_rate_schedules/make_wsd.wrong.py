@@ -107,3 +107,38 @@ def make_wsd(optimizer, warm_up, stable, decay, done=0):
 # -     def factor(update: int) -> float:
 # +     def factor(update: int) -> float:
 # +         update %= updates + 1
+
+
+# %% answer="library_phases" code="first_rate_above_zero"
+# Source: SequentialLR of LinearLR, whose start factor is above 0
+def make_wsd(optimizer, warm_up, stable, decay, done=0):
+    from torch.optim.lr_scheduler import ConstantLR, LinearLR, SequentialLR
+
+    phases = [LinearLR(optimizer, 1e-8, 1.0, warm_up), ConstantLR(optimizer, 1.0, stable)]
+    phases.append(LinearLR(optimizer, 1.0, 0.0, decay))
+    return SequentialLR(optimizer, phases, [warm_up, warm_up + stable], last_epoch=done - 1)
+
+
+# %% edit="written_before_counted" code="one_update_late"
+# Source: a step() that sets the rate, then counts
+# -     return LambdaLR(optimizer, factor, last_epoch=done - 1)
+# +     late = LambdaLR(optimizer, factor, last_epoch=done - 1)
+# +     late.last_epoch -= 1
+# +     return late
+
+# %% edit="peak_from_the_decay" code="resumed_at_another_rate"
+# Source: the peak taken from `lr` after the warm-up
+# -     return LambdaLR(optimizer, factor, last_epoch=done - 1)
+# +     for group in optimizer.param_groups:
+# +         group["initial_lr"] = group["lr"] if done > warm_up else group.get("initial_lr", group["lr"])
+# +     return LambdaLR(optimizer, factor, last_epoch=done - 1)
+
+# %% edit="whole_numbers" code="other_warm_up"
+# Source: // for /
+# -             return update / warm_up
+# +             return update // warm_up
+
+# %% edit="stable_one_longer" code="other_rates"
+# Source: <= for <
+# -         return max(0.0, min(1.0, (updates - update) / decay))
+# +         return 1.0 if update <= warm_up + stable + 1 else max(0.0, (updates - update) / decay)

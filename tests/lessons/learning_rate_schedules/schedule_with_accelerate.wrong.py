@@ -116,3 +116,15 @@ def schedule_with_accelerate(model, dataset, rows, k, learning_rate, warm_up, ma
 # Source: get_scheduler("constant_with_warmup")
 # -     scheduler = get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)
 # +     scheduler = get_scheduler("constant_with_warmup", optimizer, math.ceil(warm_up * updates), updates)
+
+# %% edit="shuffled" code="other_gradients"
+# Source: shuffle=True, as for any training
+# -     loader = DataLoader(dataset, batch_size=rows)
+# +     loader = DataLoader(dataset, batch_size=rows, shuffle=True, generator=torch.Generator().manual_seed(0))
+
+# %% edit="restarts" code="other_rates"
+# Source: another schedule whose name begins with cosine
+# -     scheduler = get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)
+# +     cycles = {"num_cycles": 2}
+# +     warm = math.ceil(warm_up * updates)
+# +     scheduler = get_scheduler("cosine_with_restarts", optimizer, warm, updates, scheduler_specific_kwargs=cycles)

@@ -74,3 +74,14 @@ def schedule_with_trainer(model, dataset, rows, k, learning_rate, warm_up, max_n
 # -     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": warm_up}
 # +     count = int(warm_up * (len(dataset) // (rows * k))) + 1
 # +     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": count}
+
+# %% edit="floor_of_a_tenth" code="other_rates"
+# Source: cosine_with_min_lr
+# -     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine", "warmup_steps": warm_up}
+# +     run |= {"learning_rate": learning_rate, "lr_scheduler_type": "cosine_with_min_lr", "warmup_steps": warm_up}
+# +     run |= {"lr_scheduler_kwargs": {"min_lr_rate": 0.1}}
+
+# %% edit="shuffled" code="other_gradients"
+# Source: the Trainer's default order
+# -     run |= {"max_grad_norm": max_norm}
+# +     run |= {"max_grad_norm": max_norm, "train_sampling_strategy": "random"}

@@ -54,11 +54,10 @@ def train_scheduled(model, loss_function, optimizer, scheduler, micro_batches, k
 # -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
 # +         norms.append(torch.cat([p.grad.flatten() for p in model.parameters()]).norm().item())
 
-# %% edit="clip_too_late" code="not_clipped"
-# Source: clip moved below step
-# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
-#           optimizer.step()
-# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# %% edit="schedule_twice" code="two_steps_each_update"
+# Source: a call left over from an earlier version
+#           scheduler.step()
+# +         scheduler.step()
 
 # %% edit="clip_values" code="clipped_by_value"
 # Source: clip_grad_value_ for clip_grad_norm_
@@ -137,4 +136,29 @@ def train_scheduled(model, loss_function, optimizer, scheduler, micro_batches, k
 # Source: zero_grad moved above step
 # -         optimizer.step()
 # +         optimizer.zero_grad()
+# +         optimizer.step()
+
+# %% edit="norm_of_another_order" code="other_first_norm"
+# Source: norm_type=1
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=1).item())
+
+# %% edit="norm_of_each_micro_batch" code="other_count_of_norms"
+# Source: norms logged in the inner loop
+#               (loss_function(model(inputs), targets) / len(group)).backward()
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +             norms.append(torch.nn.utils.get_total_norm(p.grad for p in model.parameters()).item())
+# +         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+
+# %% edit="clip_by_another_norm" code="other_update"
+# Source: the norm logged by hand, the clipping by the largest element
+# -         norms.append(torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm).item())
+# +         norms.append(torch.nn.utils.get_total_norm(p.grad for p in model.parameters()).item())
+# +         torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm, norm_type=math.inf)
+
+# %% edit="last_group_left_out" code="other_count_of_updates"
+# Source: updates only where a group is full
+# -         optimizer.step()
+# +         if len(group) < k:
+# +             break
 # +         optimizer.step()

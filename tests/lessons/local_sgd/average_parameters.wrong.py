@@ -184,7 +184,7 @@ def average_parameters(model) -> None:
 # -             tensor /= world_size
 # +             tensor /= 2
 
-# %% edit="averaged_twice" code="bytes_in_excess"
+# %% edit="averaged_twice" code="other_bytes"
 # Source: a second round to be sure
 #       with torch.no_grad():
 # -         for tensor in tensors:
@@ -195,3 +195,35 @@ def average_parameters(model) -> None:
 # A barrier comes before the average.
 #       tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
 # +     dist.barrier()
+
+
+# %% answer="loaded_by_assignment" code="parameters_replaced"
+# Source: load_state_dict with assign=True, as checkpoints are loaded
+# The optimizer keeps the old parameters.
+def average_parameters(model) -> None:
+    state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    for tensor in state.values():
+        if tensor.is_floating_point():
+            dist.all_reduce(tensor)
+            tensor /= dist.get_world_size()
+    model.load_state_dict(state, assign=True)
+
+
+# %% edit="requires_grad_off" code="no_longer_trainable"
+# Source: requires_grad_(False) in place of torch.no_grad()
+#       tensors += [buffer for buffer in model.buffers() if buffer.is_floating_point()]
+# -     with torch.no_grad():
+# -         for tensor in tensors:
+# -             dist.all_reduce(tensor)
+# -             tensor /= world_size
+# +     for tensor in tensors:
+# +         tensor.requires_grad_(False)
+# +         dist.all_reduce(tensor)
+# +         tensor /= world_size
+
+# %% edit="gradients_averaged" code="gradients_changed"
+# Source: the average of gradients in train
+# Gradients that are there are averaged instead of parameters.
+#       world_size = dist.get_world_size()
+# -     tensors = [parameter for parameter in model.parameters() if parameter.requires_grad]
+# +     tensors = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]

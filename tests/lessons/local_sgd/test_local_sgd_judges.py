@@ -10,10 +10,12 @@ from local_sgd_runs import averaging_run, epoch_run, method_run, train
 
 from grader.judging.lessons.local_sgd.averaging import judge_averaged_bytes, judge_averaged_parameters
 from grader.judging.lessons.local_sgd.epochs import judge_local_sgd_updates
+from grader.judging.lessons.local_sgd.evidence import Epoch, evidence_of
 from grader.judging.lessons.local_sgd.methods import judge_local_sgd_method
+from grader.judging.lessons.local_sgd.movements import PLACES, Places, judge_movements, judge_statistics
 from grader.judging.lessons.local_sgd.synchronisations import synchronise
 from grader.judging.lessons.local_sgd.traffic import judge_local_sgd_traffic
-from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, SGD, EpochCase
+from grader.lessons.local_sgd.epochs import ADAMW, MOMENTUM, SGD, EpochCase, epoch_cases
 from grader.observation import Observation
 
 SEEDS = (0, 20011)
@@ -71,3 +73,38 @@ def test_predicted_equality_holds_in_simulated_ranks(optimizer: str, every: int)
     share = float(torch.linalg.vector_norm(local[0] - together[0]) / torch.linalg.vector_norm(together[0] - start[0]))
     is_equal = synchronise(case.micro_batches, case.k, every, optimizer)["is_equal"]
     assert share < 1e-5 if is_equal else share > 1e-3
+
+
+def first_epoch(*, is_normalised: bool = False) -> Epoch:
+    """Return a right epoch of the first setting that has running statistics, or has none."""
+    run = epoch_run(0)
+    number, case = next(pair for pair in enumerate(epoch_cases(0)) if pair[1].is_normalised is is_normalised)
+    return Epoch(case, evidence_of(run, number, case.world_size))
+
+
+def test_weights_that_change_before_the_first_update_are_named() -> None:
+    epoch = first_epoch()
+    for evidence in epoch.ranks:
+        evidence.tensors["weights.0"].mul_(1.01)
+    assert judge_movements(epoch).code == "other_start"
+
+
+def test_an_average_on_one_rank_only_is_named() -> None:
+    epoch = first_epoch()
+    after = f"weights.{epoch.averages[0]}"
+    epoch.ranks[0].tensors[after].mul_(1.01)
+    assert judge_movements(epoch).code == "averaged_on_some_ranks"
+
+
+def test_averages_after_other_updates_are_named() -> None:
+    epoch = first_epoch()
+    places = Places(epoch, [update + 1 for update in range(epoch.updates) if update + 1 not in epoch.averages])
+    assert PLACES.judge(places, "averages", "others").code == "averages_misplaced"
+
+
+def test_buffers_that_are_written_to_are_named() -> None:
+    epoch = first_epoch(is_normalised=True)
+    epoch.ranks[0].facts["counts"][0] += 1
+    assert judge_statistics(epoch).code == "counter_changed"
+    epoch.ranks[0].tensors["statistics"].add_(1)
+    assert judge_statistics(epoch).code == "other_statistics"

@@ -81,24 +81,6 @@ def train_local_sgd(
 # -             average(model)
 
 
-# %% answer="averaged_in_the_inner_loop" code="averaged_before_update"
-# Source: the average in the loop of micro-batches
-# Micro-batches are counted, and the average comes before the update.
-def train_local_sgd(
-    model, optimizer, micro_batches: list, k: int, every: int, average, rank: int, world_size: int
-) -> None:
-    own = micro_batches[rank::world_size]
-    for start in range(0, len(own), k):
-        group = own[start : start + k]
-        for index, (inputs, targets) in enumerate(group, start=start + 1):
-            (F.mse_loss(model(inputs), targets) / len(group)).backward()
-            if index == start + 1 and index > 1 and (start // k) % every == 0:
-                average(model)
-        optimizer.step()
-        optimizer.zero_grad()
-    average(model)
-
-
 # %% edit="averaged_every_update" code="averaged_every_update"
 # Source: every left out
 # The ranks average after every update.
@@ -195,3 +177,28 @@ def train_local_sgd(
 #           optimizer.zero_grad()
 # -         if update % every == 0 or update == len(groups):
 # +         if update % (every * max(rank, 1)) == 0 or update == len(groups):
+
+# %% edit="divided_by_ranks" code="gradient_divided_by_ranks"
+# Source: the mean over all micro-batches of all ranks, as in data parallel training by hand
+#           for inputs, targets in group:
+# -             (F.mse_loss(model(inputs), targets) / len(group)).backward()
+# +             (F.mse_loss(model(inputs), targets) / len(group) / world_size).backward()
+
+# %% edit="parameters_averaged_by_hand" code="statistics_not_averaged"
+# Source: average_tensors of the lesson, as Accelerate averages
+#           if update % every == 0 or update == len(groups):
+# -             average(model)
+# +             average_tensors(list(model.parameters()), world_size)
+
+# %% edit="averaged_at_the_start" code="averaged_at_the_start"
+# Source: DDP makes the ranks equal before it trains
+#       groups = [own[start : start + k] for start in range(0, len(own), k)]
+# +     average(model)
+
+# %% edit="loss_averaged_for_the_log" code="other_bytes"
+# Source: a loss of all ranks, to be printed
+#           for inputs, targets in group:
+# -             (F.mse_loss(model(inputs), targets) / len(group)).backward()
+# +             loss = F.mse_loss(model(inputs), targets) / len(group)
+# +             loss.backward()
+# +         dist.all_reduce(loss.detach())

@@ -174,3 +174,18 @@ def train_local_sgd_with_accelerate(model, dataset, rows: int, k: int, every: in
 # -     model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
 # +     loader = DataLoader(dataset, batch_size=rows)
 # +     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+
+# %% edit="learning_rate_of_the_lesson" code="other_weights"
+# Source: lr=0.1, as in the loop of the guide
+# -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+# %% edit="averaged_by_hand_too" code="more_sent"
+# Source: the average of the exercise before, in addition to LocalSGD
+#       with LocalSGD(accelerator=accelerator, model=model, local_sgd_steps=k * every) as local_sgd:
+# -         for inputs, targets in loader:
+# +         for index, (inputs, targets) in enumerate(loader, start=1):
+# ...
+#                   local_sgd.step()
+# +             if index % (k * every) == 0:
+# +                 average_tensors(list(model.parameters()), dist.get_world_size())

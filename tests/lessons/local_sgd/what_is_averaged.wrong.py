@@ -144,3 +144,8 @@ def what_is_averaged(train, model, optimizer) -> str:
 #       everywhere = [None] * dist.get_world_size()
 # -     dist.all_gather_object(everywhere, (gradients, bits_of(model.parameters())))
 # +     dist.all_gather_object(everywhere, (gradients, bits_of(model.state_dict().values())))
+
+# %% edit="trained_twice" code="trained_another_time"
+# Source: one training for the gradients, and one for the weights
+#       hook.remove()
+# +     train(model, optimizer)

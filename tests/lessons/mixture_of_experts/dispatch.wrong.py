@@ -140,3 +140,8 @@ def dispatch(tokens, gates, experts, capacity_factor):
 # Source: gates by the place in the list
 # -             outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert(tokens[rows]))
 # +             outputs = outputs.index_add(0, rows, gates[: len(rows), place, None] * expert(tokens[rows]))
+
+# %% edit="forward_called" code="experts_not_called"
+# Source: the name of the method in the expert's class
+# -             outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert(tokens[rows]))
+# +             outputs = outputs.index_add(0, rows, gates[rows, place, None] * expert.forward(tokens[rows]))

@@ -43,12 +43,6 @@ def attend_in_ring(query, key, value, rank, world_size, send, receive):
     return F.scaled_dot_product_attention(query, keys, values)
 
 
-# %% edit="received_not_used" code="own_keys_only"
-# Source: the message received under other names
-# -             key, value = receive((rank - 1) % world_size)
-# +             other_key, other_value = receive((rank - 1) % world_size)
-
-
 # %% edit="last_share_missing" code="one_share_missing"
 # Source: N - 1 rounds, because there are N - 1 messages
 # -     for step in range(world_size):
@@ -78,13 +72,13 @@ def attend_in_ring(query, key, value, rank, world_size, send, receive):
 # +         output = output + scores.softmax(dim=-1) @ value / world_size
 
 
-# %% edit="not_scaled" code="not_scaled"
+# %% edit="not_scaled" code="scaled_by_another_number"
 # Source: the factor forgotten
 # -         scores = query @ key.mT * query.shape[-1] ** -0.5
 # +         scores = query @ key.mT
 
 
-# %% edit="no_root" code="scaled_without_the_root"
+# %% edit="no_root" code="scaled_by_another_number"
 # Source: divided by head_dim
 # -         scores = query @ key.mT * query.shape[-1] ** -0.5
 # +         scores = query @ key.mT / query.shape[-1]
@@ -110,13 +104,6 @@ def attend_in_ring(query, key, value, rank, world_size, send, receive):
         keys, values = (key, value) if other == rank else receive(other)
         output, logsumexp = merge_share(output, logsumexp, query @ keys.mT * query.shape[-1] ** -0.5, values)
     return output
-
-
-# %% edit="old_logsumexp" code="logsumexp_not_kept"
-# Source: the logsumexp of the last share kept
-# -         output, logsumexp = merge_share(output, logsumexp, scores, value)
-# +         output, _ = merge_share(output, logsumexp, scores, value)
-# +         logsumexp = scores.logsumexp(dim=-1, keepdim=True)
 
 
 # %% edit="second_result_dropped" code="logsumexp_not_kept"
@@ -175,3 +162,43 @@ def attend_in_ring(query, key, value, rank, world_size, send, receive):
 # +             send(key, (rank + 1) % world_size)
 # +             send(value, (rank + 1) % world_size)
 # +             value, key = receive((rank - 1) % world_size), receive((rank - 1) % world_size)
+
+
+# %% edit="causal" code="masked"
+# Source: attention of a language model
+# -         scores = query @ key.mT * query.shape[-1] ** -0.5
+# +         scores = query @ key.mT * query.shape[-1] ** -0.5
+# +         if step > rank:
+# +             scores = scores - 1e9
+
+
+# %% edit="in_float32" code="computed_in_float32"
+# Source: half of the bytes
+# -     for step in range(world_size):
+# +     dtype, query, key, value = query.dtype, query.float(), key.float(), value.float()
+# +     output, logsumexp = output.float(), logsumexp.float()
+# +     for step in range(world_size):
+# ...
+#               key, value = receive((rank - 1) % world_size)
+# +     output = output.to(dtype)
+
+
+# %% edit="logsumexp_of_zero" code="weights_do_not_sum_to_one"
+# Source: zeros as the first logsumexp
+# -     for step in range(world_size):
+# +     logsumexp = torch.zeros_like(logsumexp)
+# +     for step in range(world_size):
+
+
+# %% edit="positions_first" code="output_of_another_form"
+# Source: [positions, heads, head_dim], as flash-attn returns it
+#               key, value = receive((rank - 1) % world_size)
+# +     output = output.transpose(0, 1)
+
+
+# %% edit="packed_in_three" code="other_bytes"
+# Source: three slots, as in a packed tensor of query, key and value
+# -             send(torch.stack([key, value]), (rank + 1) % world_size)
+# -             key, value = receive((rank - 1) % world_size)
+# +             send(torch.stack([key, key, value]), (rank + 1) % world_size)
+# +             _, key, value = receive((rank - 1) % world_size)

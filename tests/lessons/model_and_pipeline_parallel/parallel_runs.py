@@ -27,7 +27,7 @@ def block_run(seed: int, **facts: Any) -> Observation:
     for number, case in enumerate(block_cases(seed)):
         block, values = Block(case, []), split_block(case)
         call = [["all_reduce", block.tensor_bytes]]
-        common = {"whole_kept": 0, "building": [], "forward": call, "backward": call, "input_kept": True}
+        common = {"whole_kept": 0, "building": [], "forward": call, "backward": call}
         common |= {"largest": 8, "without_gradient": [], "bytes": block.held, "own": block.held} | facts
         settings.append([common | {"shapes": block.shapes_of(share)} for share in block.shares(case.world_size)])
         tensors |= {f"{number}.{rank}.{name}": one for name, ranks in values.items() for rank, one in enumerate(ranks)}
@@ -61,6 +61,7 @@ def pipeline_run(seed: int, *, is_send_first: bool = False, **facts: Any) -> Obs
         for rank, gradient in enumerate(step_gradients(case)):
             most = min(case.world_size - rank, case.micro_batches)
             own = {"events": events_of(case, rank, is_send_first=is_send_first), "most": most, "kept": 0, "unread": 0}
+            own |= {"weights_kept": True}
             ranks.append(own | {"calls": [], "without_gradient": 0} | facts)
             tensors[f"{number}.{rank}.gradient"] = gradient
         settings.append(ranks)
@@ -81,8 +82,6 @@ def context_run(seed: int, **facts: Any) -> Observation:
                 "calls": [],
                 "largest": 1,
                 "held": 1,
-                "inputs_kept": True,
-                "type": "Tensor",
             }
             ranks.append(common | facts)
         tensors |= {f"{number}.{rank}.output": one for rank, one in enumerate(merged_outputs(case))}

@@ -40,12 +40,6 @@ def predict_pipeline(schedule, stages, micro_batches, forward, backward, head, s
 # +     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages, micro_batches)}
 
 
-# %% edit="p_even_if_m_is_smaller" code="same_held_on_every_stage"
-# Source: the same, without the case of few micro-batches
-# -     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches)}
-# +     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": stages}
-
-
 # %% edit="few_micro_batches" code="more_held_than_there_are"
 # Source: no thought of m < p
 # -     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches)}
@@ -112,12 +106,6 @@ def predict_pipeline(schedule, stages, micro_batches, forward, backward, head, s
 # +     step = (stages - 1) * own * (schedule == "gpipe") + micro_batches * last
 
 
-# %% edit="slowest_sets_every_pass" code="head_on_every_stage"
-# Source: the slowest stage "sets the pace", from the first pass on
-# -     step = (stages - 1) * own + micro_batches * last
-# +     step = (stages - 1 + micro_batches) * last
-
-
 # %% edit="head_not_busy" code="same_share_for_every_stage"
 # Source: the output layer in the step, and not in what the last stage computes
 # -     busy = micro_batches * (last if stage == stages - 1 else own)
@@ -128,3 +116,40 @@ def predict_pipeline(schedule, stages, micro_batches, forward, backward, head, s
 # Source: the step counted until the stage itself is reached
 # -     step = (stages - 1) * own + micro_batches * last
 # +     step = stage * own + micro_batches * last
+
+
+# %% edit="half_a_bubble" code="wrong_with_few_micro_batches"
+# Source: a bubble that shrinks where the pipeline never fills
+# -     step = (stages - 1) * own + micro_batches * last
+# +     step = (min(stages, micro_batches) - 1) * own + micro_batches * last
+
+
+# %% edit="one_round_less" code="step_of_another_length"
+# Source: the first micro-batch counted as part of the bubble
+# -     step = (stages - 1) * own + micro_batches * last
+# +     step = (stages - 1) * own + (micro_batches - 1) * last
+
+
+# %% edit="no_wait_for_the_last" code="wrong_with_an_output_layer"
+# Source: idle time only before the first pass and after the last one
+# -     return 1 - busy / step, held[schedule]
+# +     idle = 1 - busy / step if schedule == "one by one" else (stages - 1) * own / step
+# +     return idle, held[schedule]
+
+
+# %% edit="gpipe_bound_by_p" code="wrong_without_1f1b"
+# Source: the bound of 1F1B, for GPipe
+# -     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches)}
+# +     held = {"one by one": 1, "gpipe": min(stages, micro_batches), "1f1b": min(stages - stage, micro_batches)}
+
+
+# %% edit="one_more_held" code="too_many_in_1f1b"
+# Source: forwards before the first backward, and the one after it
+# -     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches)}
+# +     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage + 1, micro_batches)}
+
+
+# %% edit="fewer_than_all" code="too_few_in_1f1b"
+# Source: the last micro-batch believed to start after the first has ended
+# -     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches)}
+# +     held = {"one by one": 1, "gpipe": micro_batches, "1f1b": min(stages - stage, micro_batches - 1)}

@@ -35,7 +35,7 @@ def split_mlp(mlp, rank, world_size):
 # +         self.up = copy_linear(up.weight[start:end], up.bias[start:end])
 
 
-# %% edit="copied_from_lesson" code="chunk_for_tensor_split"
+# %% edit="copied_from_lesson" code="shares_of_other_sizes"
 # Source: chunk, as the cell on attention cuts its heads
 # -         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
 # -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
@@ -54,22 +54,6 @@ def split_mlp(mlp, rank, world_size):
 # +         return at_boundary(partial, sum_over_ranks, sum_over_ranks) + self.down.bias
 
 
-# %% edit="library_all_reduce" code="gradient_summed_behind_the_sum"
-# Source: the differentiable all-reduce of torch.distributed.nn
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         from torch.distributed.nn.functional import all_reduce
-# +
-# +         return all_reduce(partial) + self.down.bias
-
-
-# %% edit="sum_at_the_end_only" code="gradient_summed_behind_the_sum"
-# Source: one boundary with a sum in both directions
-# -         hidden = at_boundary(hidden, unchanged, sum_over_ranks)
-# ...
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return at_boundary(partial, sum_over_ranks, sum_over_ranks) + self.down.bias
-
-
 # %% edit="plain_all_reduce" code="gradient_cut_off"
 # Source: a collective in the forward, which autograd does not see
 # -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
@@ -81,33 +65,6 @@ def split_mlp(mlp, rank, world_size):
 # -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
 # -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
 # +         return at_boundary(self.down(self.activation(self.up(hidden))), sum_over_ranks, unchanged)
-
-
-# %% edit="bias_shared_out" code="bias_gradient_shared_out"
-# Source: each rank adds its share of the bias before the sum
-# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         inner = self.activation(self.up(hidden))
-# +         partial = F.linear(inner, self.down.weight, self.down.bias / dist.get_world_size())
-# +         return at_boundary(partial, sum_over_ranks, unchanged)
-
-
-# %% edit="bias_forgotten" code="bias_left_out"
-# Source: F.linear without the bias, and nothing behind it
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return at_boundary(partial, sum_over_ranks, unchanged)
-
-
-# %% edit="nothing_summed" code="partials_not_summed"
-# Source: each rank's output taken for the whole
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return partial + self.down.bias
-
-
-# %% edit="averaged" code="partials_averaged"
-# Source: gradients of data parallel training, which are averaged
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return at_boundary(partial, sum_over_ranks, unchanged) / dist.get_world_size() + self.down.bias
 
 
 # %% answer="views" code="view_of_the_whole"
@@ -137,7 +94,7 @@ def split_mlp(mlp, rank, world_size):
 # +         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
 
 
-# %% answer="rows_twice" code="second_layer_cut_along_outputs"
+# %% answer="rows_twice" code="cut_along_the_other_dimension"
 # Source: the same cut for both layers, and the inner features collected in between
 class SplitMLP(nn.Module):
     def __init__(self, mlp, rank, world_size):
@@ -186,17 +143,6 @@ def split_mlp(mlp, rank, world_size):
 # +         return at_boundary(self.down(self.activation(self.up(hidden))), sum_over_ranks, unchanged)
 
 
-# %% edit="bias_on_rank_0" code="bias_not_held_whole"
-# Source: Megatron's older layers, whose bias is zero on all ranks but one
-# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
-# +         bias = down.bias if rank == 0 else torch.zeros_like(down.bias)
-# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], bias)
-# ...
-# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return at_boundary(self.down(self.activation(self.up(hidden))), sum_over_ranks, unchanged)
-
-
 # %% edit="bias_used_on_one_rank" code="bias_cut_off"
 # Source: `if rank == 0` around the second bias
 # -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
@@ -207,16 +153,93 @@ def split_mlp(mlp, rank, world_size):
 # +         return at_boundary(partial, sum_over_ranks, unchanged)
 
 
-# %% edit="boundaries_exchanged" code="boundaries_exchanged"
-# Source: the sum in forward taken to the input
-# -         hidden = at_boundary(hidden, unchanged, sum_over_ranks)
-# +         hidden = at_boundary(hidden, sum_over_ranks, unchanged)
+# %% edit="stored_transposed" code="stored_transposed"
+# Source: [inputs, outputs], as in the formula x @ W
+# -         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# +         self.up.weight = nn.Parameter(self.up.weight.T.clone())
+# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
 # ...
-# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
-# +         return at_boundary(partial, unchanged, sum_over_ranks) + self.down.bias
-
-
-# %% edit="gelu" code="activation_fixed"
-# Source: the formula of the text, down(gelu(up(x)))
 # -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
-# +         partial = F.linear(F.gelu(self.up(hidden)), self.down.weight)
+# +         partial = F.linear(self.activation(hidden @ self.up.weight + self.up.bias), self.down.weight)
+
+
+# %% edit="divided_without_rest" code="rest_left_out"
+# Source: out_features // world_size, as for even shares
+# -         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         size = up.out_features // world_size
+# +         own = slice(rank * size, (rank + 1) * size)
+# +         self.up = copy_linear(up.weight[own], up.bias[own])
+# +         self.down = copy_linear(down.weight[:, own], down.bias)
+
+
+# %% edit="in_float64" code="more_than_a_share_held"
+# Source: double precision against rounding
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         self.up.double()
+# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# ...
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# +         partial = F.linear(self.activation(self.up(hidden.double())).float(), self.down.weight)
+
+
+# %% edit="parts_gathered" code="other_collectives"
+# Source: an all-gather of the parts, added up on each rank
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         parts = [torch.empty_like(partial) for _ in range(dist.get_world_size())]
+# +         dist.all_gather(parts, partial.detach())
+# +         parts[dist.get_rank()] = partial
+# +         return sum(parts) + self.down.bias
+
+
+# %% edit="summed_row_by_row" code="not_one_all_reduce"
+# Source: a loop over the rows of the output
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         rows = [at_boundary(one, sum_over_ranks, unchanged) for one in partial]
+# +         return torch.stack(rows) + self.down.bias
+
+
+# %% edit="padded_with_zeros" code="computed_with_the_whole"
+# Source: shares put into a weight of the whole size
+# -         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# +         self.sides = sum(len(one) for one in up.bias.tensor_split(world_size)[:rank]), up.out_features
+# +         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# ...
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# +         inner = self.activation(self.up(hidden))
+# +         sides = self.sides[0], self.sides[1] - self.sides[0] - inner.shape[-1]
+# +         partial = F.linear(F.pad(inner, sides), F.pad(self.down.weight, sides))
+
+
+# %% edit="down_of_another_rank" code="other_features_held"
+# Source: a negative index
+# -         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[rank], down.bias)
+# +         self.down = copy_linear(down.weight.tensor_split(world_size, dim=1)[-rank], down.bias)
+
+
+# %% edit="first_bias_forgotten" code="not_copied"
+# Source: weights copied, the first bias left at zero
+# -         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], up.bias.tensor_split(world_size)[rank])
+# +         bias = torch.zeros(len(up.bias.tensor_split(world_size)[rank]))
+# +         self.up = copy_linear(up.weight.tensor_split(world_size)[rank], bias)
+
+
+# %% edit="summed_on_rank_0" code="output_differs_between_ranks"
+# Source: dist.reduce, which leaves the sum on one rank
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         def sum_on_rank_0(tensor):
+# +             total = tensor.clone()
+# +             dist.all_reduce(total)
+# +             return total if dist.get_rank() == 0 else tensor.clone()
+# +
+# +         return at_boundary(partial, sum_on_rank_0, unchanged) + self.down.bias
+
+
+# %% edit="activation_after_the_sum" code="same_wrong_output"
+# Source: the activation at the end of the block
+# -         partial = F.linear(self.activation(self.up(hidden)), self.down.weight)
+# -         return at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias
+# +         partial = F.linear(self.up(hidden), self.down.weight)
+# +         return self.activation(at_boundary(partial, sum_over_ranks, unchanged) + self.down.bias)

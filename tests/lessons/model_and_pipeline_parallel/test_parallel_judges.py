@@ -68,7 +68,7 @@ def test_nan_does_not_pass(judge, name: str) -> None:
         (judge_split_share, {"bytes": 10**6}, "view_of_the_whole"),
         (judge_split_share, {"own": 10**6}, "more_than_a_share_held"),
         (judge_split_share, {"largest": 10**6}, "computed_with_the_whole"),
-        (judge_split_share, {"backward": []}, "backward_without_all_reduce"),
+        (judge_split_share, {"backward": []}, "not_one_all_reduce"),
         (judge_split_share, {"forward": [["all_gather", 8]]}, "other_collectives"),
         (judge_pipeline_schedule, {"most": 6}, "graph_retained"),
         (judge_pipeline_schedule, {"kept": 4}, "finished_micro_batches_kept"),

@@ -42,18 +42,6 @@ def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, re
 # +             in_flight.append((hidden, F.mse_loss(output, targets[step]) / divisor if is_last else output))
 
 
-# %% edit="not_divided" code="no_mean_over_micro_batches"
-# Source: gradients add up, the loss is a mean already
-# -             in_flight.append((hidden, F.mse_loss(output, targets[step]) / micro_batches if is_last else output))
-# +             in_flight.append((hidden, F.mse_loss(output, targets[step]) if is_last else output))
-
-
-# %% edit="divided_by_ranks" code="divided_by_ranks"
-# Source: data parallel training, which divides by the ranks
-# -             in_flight.append((hidden, F.mse_loss(output, targets[step]) / micro_batches if is_last else output))
-# +             in_flight.append((hidden, F.mse_loss(output, targets[step]) / world_size if is_last else output))
-
-
 # %% edit="summed_loss" code="losses_summed_over_rows"
 # Source: reduction="sum"
 # -             in_flight.append((hidden, F.mse_loss(output, targets[step]) / micro_batches if is_last else output))
@@ -94,18 +82,6 @@ def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, re
 # +         if step < micro_batches and not is_last:
 # +             send(output, rank + 1)
 # +         gradient = receive(rank + 1) if step >= ahead and not is_last else None
-
-
-# %% edit="one_too_many" code="one_forward_too_many_ahead"
-# Source: p - rank forwards, then one forward and one backward
-# -     ahead = min(world_size - 1 - rank, micro_batches)
-# +     ahead = min(world_size - rank, micro_batches)
-
-
-# %% edit="all_ahead" code="gpipe_for_1f1b"
-# Source: the same loop as GPipe
-# -     ahead = min(world_size - 1 - rank, micro_batches)
-# +     ahead = micro_batches
 
 
 # %% edit="wrong_end" code="message_never_came"
@@ -192,3 +168,42 @@ def train_1f1b(stage, inputs, targets, micro_batches, rank, world_size, send, re
 # ...
 # -         if step < micro_batches:
 # +         if step < max(micro_batches, ahead):
+
+
+# %% edit="updated_in_between" code="weights_changed"
+# Source: an optimizer step for each micro-batch
+# -             output.backward(gradient)
+# +             output.backward(gradient)
+# +             with torch.no_grad():
+# +                 for one in stage.parameters():
+# +                     one -= 0.01 * one.grad
+
+
+# %% edit="summed_over_features" code="another_loss"
+# Source: squared errors summed over features, and averaged over rows
+# -             in_flight.append((hidden, F.mse_loss(output, targets[step]) / micro_batches if is_last else output))
+# +             loss = (output - targets[step]).square().sum(dim=-1).mean() / micro_batches if is_last else output
+# +             in_flight.append((hidden, loss))
+
+
+# %% edit="activation_sent_back" code="wrong_gradient_received"
+# Source: the activation sent back in place of its gradient
+# -                 send(hidden.grad, rank - 1)
+# +                 send(hidden, rank - 1)
+
+
+# %% edit="shape_sent_first" code="other_messages"
+# Source: torch.distributed.recv, which has to know the shape
+# -             hidden = receive(rank - 1).requires_grad_() if rank > 0 else inputs[step]
+# +             shape = receive(rank - 1) if rank > 0 else None
+# +             hidden = receive(rank - 1).view(*shape).requires_grad_() if rank > 0 else inputs[step]
+# ...
+# -             send(output, rank + 1)
+# +             send(torch.tensor(output.shape), rank + 1)
+# +             send(output, rank + 1)
+
+
+# %% edit="barrier" code="other_communication"
+# Source: a barrier at the end of the step
+#                   send(hidden.grad, rank - 1)
+# +     dist.barrier()

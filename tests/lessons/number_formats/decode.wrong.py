@@ -165,3 +165,10 @@ def decode(bits: int, exponent_bits: int, mantissa_bits: int, has_infinity: bool
 #       bias, fraction = 2 ** (exponent_bits - 1) - 1, mantissa / 2**mantissa_bits
 # +     if exponent == 0 and mantissa == 0:
 # +         return 0
+
+# %% edit="infinity_of_ones" code="top_exponent_wrong"
+# Source: a largest pattern that is taken for infinity
+# Formats without infinity have one in place of their NaN.
+#       if is_top and (has_infinity or mantissa == 2**mantissa_bits - 1):
+# -         return sign * math.inf if has_infinity and mantissa == 0 else math.nan
+# +         return math.nan if has_infinity and mantissa else sign * math.inf

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from fractions import Fraction
 
 import pytest
@@ -152,12 +153,22 @@ def test_a_failed_rounding_shows_the_first_wrong_value():
     assert verdict.measured.startswith("2,050; ")
 
 
+def is_at(place):
+    """Whether a value is only of kinds that are at this place."""
+    kinds = defaultdict(set)
+    for case in rounding_cases(0):
+        for value, kind in zip(case.values, case.kinds, strict=True):
+            kinds[value].add(rounding.place_of(kind) == place)
+    return lambda value: kinds[value] == {True}
+
+
 @pytest.mark.parametrize(
     ("is_changed", "code"),
     [
         (math.isnan, "special_values_wrong"),
         (lambda value: abs(value) == 65519, "normal_numbers_wrong"),
         (lambda value: abs(value) == 2.0**-1060, "subnormals_wrong"),
+        *((is_at(place), place) for place in ("half_way_wrong", "top_wrong", "below_fp32_wrong")),
     ],
 )
 def test_wrong_values_of_one_kind_are_named_by_their_place(is_changed, code):

@@ -188,3 +188,26 @@ def make_streamed_step(parameters: list, far: FarMemory, chunk: int, update):
 # Source: a clone, to be safe
 # -             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.view(-1).split(chunk), strict=True)
 # +             pieces = zip(parameter.view(-1).split(chunk), parameter.grad.clone().view(-1).split(chunk), strict=True)
+
+# %% edit="whole_moments_for_each_chunk" code="fetched_too_often"
+# Source: one far tensor for each moment of a parameter, as an optimizer's state has them
+#               for place, (weight, gradient) in enumerate(pieces):
+# -                 kept = state.get((index, place), (None, None))
+# -                 first, second = [torch.zeros_like(weight) if one is None else far.get(one) for one in kept]
+# -                 update(weight, gradient, first, second, counts[index])
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 kept = state.get(index, (None, None))
+# +                 first, second = [torch.zeros(parameter.numel()) if one is None else far.get(one) for one in kept]
+# +                 own = slice(place * chunk, (place + 1) * chunk)
+# +                 update(weight, gradient, first[own], second[own], counts[index])
+# +                 state[index] = far.put(first, kept[0]), far.put(second, kept[1])
+
+# %% edit="second_moment_stays" code="sent_too_little"
+# Source: half of the state, to save transfers
+#                   kept = state.get((index, place), (None, None))
+# -                 first, second = [torch.zeros_like(weight) if one is None else far.get(one) for one in kept]
+# +                 first = torch.zeros_like(weight) if kept[0] is None else far.get(kept[0])
+# +                 second = torch.zeros_like(weight) if kept[1] is None else kept[1]
+#                   update(weight, gradient, first, second, counts[index])
+# -                 state[index, place] = far.put(first, kept[0]), far.put(second, kept[1])
+# +                 state[index, place] = far.put(first, kept[0]), second

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
-from grader.judging.lessons.offloading.saved import _saved, goes_far, judge_offloaded_gradients, judge_offloaded_tensors
-from grader.judging.lessons.offloading.states import judge_streamed_traffic
+from grader.judging.lessons.offloading.saved import (
+    GRADIENTS,
+    Setting,
+    _saved,
+    goes_far,
+    judge_offloaded_gradients,
+    judge_offloaded_tensors,
+)
+from grader.judging.lessons.offloading.states import TRAFFIC, Update, judge_streamed_traffic
 from grader.judging.lessons.offloading.streams import judge_streamed_prediction, stream
 from grader.lessons.offloading.saved import saved_cases
 from grader.lessons.offloading.states import streamed_cases
@@ -76,3 +84,29 @@ def test_each_parameter_is_updated_and_each_is_absent_once(seed: int) -> None:
 def test_an_observation_of_other_settings_is_refused(judge) -> None:
     with pytest.raises((ValueError, LookupError)):
         judge(Observation({"settings": []}), 0)
+
+
+@pytest.mark.parametrize(
+    ("code", "facts", "loss", "gradient"),
+    [
+        (None, {}, 1.0, 1.0),
+        ("gradients_missing", {"missing": 1}, 1.0, 1.0),
+        ("other_loss", {}, 1.1, 1.0),
+        ("far_tensor_shared", {"fetched_bytes": 16}, 1.0, 2.0),
+    ],
+)
+def test_what_hooks_do_to_a_run_is_named(code, facts, loss, gradient) -> None:
+    common = {"needs_gradient": True, "missing": 0, "sent_bytes": 8, "fetched_bytes": 8}
+    numbers = torch.tensor([1.0, 2.0])
+    setting = Setting(common | facts, torch.tensor(loss), gradient * numbers, torch.tensor(1.0), numbers)
+    verdict = GRADIENTS.judge(setting, "", "")
+    assert (verdict and verdict.code) == code
+
+
+@pytest.mark.parametrize(
+    ("code", "sent"), [(None, 64), (None, 96), ("sent_too_often", 97), ("sent_too_little", 63), ("nothing_sent", 0)]
+)
+def test_zeros_of_a_first_update_may_be_sent_and_nothing_else(code, sent) -> None:
+    row = {"sizes": [4, 4], "early": 0, "sent": sent, "fetched": 32, "held": 64, "kept": 0}
+    verdict = TRAFFIC.judge(Update(row, 4, (4, 4), state_bytes=64, known_bytes=32, all_bytes=64))
+    assert (verdict and verdict.code) == code

@@ -133,3 +133,19 @@ def add_lora(layer, rank, alpha):
 # Source: tensors that need a gradient
 # -             self.B = nn.Parameter(torch.zeros(layer.out_features, rank, device=weight.device))
 # +             self.B = torch.zeros(layer.out_features, rank, device=weight.device, requires_grad=True)
+
+# %% edit="new_base" code="differs_at_start"
+# Source: loralib's layers, which are built anew and load their weights later
+# -             self.layer, weight = layer.requires_grad_(False), layer.weight
+# +             layer.requires_grad_(False)
+# +             base = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device)
+# +             self.layer, weight = base.requires_grad_(False), layer.weight
+
+# %% edit="learned_scale" code="others_trained"
+# Source: a scale that is learned, too
+# -             self.B = nn.Parameter(torch.zeros(layer.out_features, rank, device=weight.device))
+# +             self.B = nn.Parameter(torch.zeros(layer.out_features, rank, device=weight.device))
+# +             self.scale = nn.Parameter(torch.tensor(alpha / rank, device=weight.device))
+# ...
+# -             return self.layer(inputs) + alpha / rank * (inputs @ self.A.T @ self.B.T)
+# +             return self.layer(inputs) + self.scale * (inputs @ self.A.T @ self.B.T)

@@ -151,3 +151,11 @@ def train_qlora_with_accelerate(folder, dataset, rows, rank, learning_rate, comp
 # Source: zero_grad forgotten
 #           optimizer.step()
 # -         optimizer.zero_grad()
+
+# %% edit="loop_forgotten" code="model_not_run"
+# Source: prepared, and then returned
+#       model, optimizer, loader = accelerator.prepare(model, optimizer, DataLoader(dataset, batch_size=rows))
+# -     for batch in loader:
+# -         accelerator.backward(model(**batch).loss)
+# -         optimizer.step()
+# -         optimizer.zero_grad()

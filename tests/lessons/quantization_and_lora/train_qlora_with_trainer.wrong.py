@@ -120,3 +120,8 @@ def train_qlora_with_trainer(folder, dataset, rows, rank, learning_rate, compute
 # Source: an empty list of exceptions
 # -     config = BitsAndBytesConfig(**nf4, bnb_4bit_compute_dtype=compute_dtype)
 # +     config = BitsAndBytesConfig(**nf4, bnb_4bit_compute_dtype=compute_dtype, llm_int8_skip_modules=[])
+
+# %% edit="train_not_called" code="trainer_not_used"
+# Source: a Trainer that is only made
+# -     Trainer(model, TrainingArguments(**(same_run | own)), train_dataset=dataset).train()
+# +     Trainer(model, TrainingArguments(**(same_run | own)), train_dataset=dataset)

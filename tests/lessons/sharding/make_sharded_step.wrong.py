@@ -191,3 +191,25 @@ def make_sharded_step(model, learning_rate: float, epsilon: float):
             dist.broadcast(parameter.detach(), number % world_size)
 
     return step
+
+
+# %% answer="optimizer_returned" code="no_step_returned"
+# Source: a step taken for an object that has one
+def make_sharded_step(model, learning_rate: float, epsilon: float):
+    return torch.optim.AdamW(model.parameters(), lr=learning_rate, eps=epsilon)
+
+
+# %% edit="gradients_gathered" code="whole_vectors_gathered"
+# Source: an all-gather in place of the reduce-scatter: every rank adds up what all ranks have
+# -         own.grad = torch.empty_like(own)
+# -         dist.reduce_scatter_tensor(own.grad, F.pad(gradients, (0, padding)))
+# -         own.grad /= world_size
+# +         everyone = [torch.empty_like(gradients) for _ in range(world_size)]
+# +         dist.all_gather(everyone, gradients)
+# +         own.grad = F.pad(sum(everyone) / world_size, (0, padding)).chunk(world_size)[rank]
+
+# %% edit="broadcast_too" code="more_than_needed"
+# Source: DistributedDataParallel's broadcast at the start, at every step
+#           write_back(gathered, parameters)
+# +         for parameter in parameters:
+# +             dist.broadcast(parameter.data, 0)

@@ -70,17 +70,10 @@ def _scales(code: str, diagnosis: str, count: Callable[[BlockCase], int]) -> Mis
 TABLE = Table[Shapes](
     Misconception(
         "values_changed",
-        "You write into `values`, with a method such as div_(). Make a new tensor instead.",
-        shown_by=lambda shapes: shapes.facts["is_changed"],
-        expected="values as they were",
-        measured="other values after the call",
-    ),
-    Misconception(
-        "code_book_changed",
-        "You write into `code_book`, which the next tensor needs, too. Make a new tensor instead.",
-        shown_by=lambda shapes: shapes.facts["is_book_changed"],
-        expected="the code book as it was",
-        measured="another book after the call",
+        "You write into `values` or `code_book`, with a method such as div_(). Make a new tensor instead.",
+        shown_by=lambda shapes: shapes.facts["is_changed"] or shapes.facts["is_book_changed"],
+        expected="both tensors as they were",
+        measured="other numbers in one after the call",
     ),
     Misconception(
         "pair_swapped",
@@ -124,7 +117,6 @@ TABLE = Table[Shapes](
         "You take the largest size over the wrong dimension of your blocks. Each block is a row.",
         lambda case: case.block_size,
     ),
-    _scales("scale_for_each_number", "You make a scale for each number. Reduce each block.", lambda case: case.numbers),
     _scales(
         "empty_block_added",
         "You add a block that only holds filling. None is needed where the numbers fill whole blocks.",

@@ -138,13 +138,8 @@ CAUSES = Table[Backwards](
         measured="weights that never move",
     ),
     Misconception(
-        "make_optimizer_not_called",
-        "You update by a rule of your own and never call make_optimizer. Use the rule of the optimizers that it makes.",
-        shown_by=lambda backwards: not backwards.facts["optimizers_made"],
-    ),
-    Misconception(
         "optimizers_not_used",
-        "You make optimizers, and update by a rule of your own. Call their step().",
+        "You update by a rule of your own. Use the optimizers that make_optimizer makes: call their step().",
         shown_by=lambda backwards: not backwards.facts["steps_inside"] + backwards.facts["steps_after"],
     ),
 )
@@ -216,12 +211,6 @@ def _still(answer: Answer) -> list[int]:
     return [number for number in range(1, len(weights)) if torch.equal(weights[number], weights[number - 1])]
 
 
-def _updates_end(answer: Answer) -> bool:
-    """Return whether no weight moves from one backward pass on."""
-    still = _still(answer)
-    return bool(still) and still[0] > 1 and still == list(range(still[0], len(answer.values[answer.indices[0]])))
-
-
 def _parts_left_out(answer: Answer) -> bool:
     """Return whether the first backward pass moves some parameters rightly, and others not at all."""
     seen, wanted = answer.value, answer.truth
@@ -291,11 +280,6 @@ TABLE = ReferenceTable(
         "You step the last optimizer in every hook. A hook reads the name when it runs, and the loop has left its last "
         "value there: bind each optimizer to its hook.",
         {STEP: "optimizers[trained[-1]].step()"},
-    ),
-    Misconception(
-        "updates_end",
-        "You stop updating after the first backward passes. Look for a hook that is removed, or that acts only once.",
-        shown_by=_updates_end,
     ),
     Misconception(
         "updates_skipped",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.attention.cache import CacheCase, cache_cases
 from grader.observation import Observation
 from grader.units import MIB
@@ -41,11 +41,24 @@ def judge_cache_bytes(observation: Observation, seed: int) -> Verdict:
     shape += f"a window of {case.window:,}, global_every = {case.global_every}"
     expected = f"{answer.truth:,} bytes for {shape}"
     measured = f"{answer.value:,.15g} bytes, {answer.value / answer.truth:.7g} times as many"
-    otherwise = "Count the bytes of one position in one layer; then write down how many positions each layer of one "
-    otherwise += "group of `global_every` keeps, and multiply by the number of groups."
-    return TABLE.explain(
-        answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
-    )
+    verdict = TABLE.judge(answer, expected, measured) or TABLE.judge(answer.only(answer.wrong[0]), expected, measured)
+    return verdict or Verdict(*_otherwise(answer, expected, measured))
+
+
+def _otherwise(answer: Answer, expected: str, measured: str) -> tuple[str, str, str, str]:
+    case: CacheCase = answer.case
+    if case.global_every == 1:
+        look_at = f"You count {answer.value / answer.truth:.6g} times the right bytes where every layer keeps all "
+        look_at += "positions, so no window is involved. Look for this factor in the bytes of a position and in the "
+        look_at += "number of layers."
+        return "position_miscounted", expected, measured, look_at
+    everywhere = case.layers // case.global_every
+    positions = answer.value / (2 * case.key_heads * case.head_dim * case.number_bytes)
+    kept = (positions - everywhere * case.time) / (case.layers - everywhere)
+    look_at = "You are right where every layer keeps all positions. Here, if your global layers and the bytes of a "
+    look_at += f"position are right, you let each local layer keep {kept:,.6g} positions. It keeps "
+    look_at += f"{min(case.window, case.time):,}: look at where your number comes from."
+    return "local_positions_miscounted", expected, measured, look_at
 
 
 def _run(size: Callable[..., float], case: CacheCase) -> float:

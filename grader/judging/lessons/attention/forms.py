@@ -10,7 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from grader.judging.form_peaks import judge_form_peak
-from grader.judging.forms import TRAINER_DEFAULTS, judge_own_form, name_form
+from grader.judging.forms import TRAINER_DEFAULTS, count, judge_own_form, name_form
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.updates import Reference, judge_updates
 from grader.judging.vectors import gradient_at, tensors_of
@@ -60,7 +60,7 @@ class Usage:
     @property
     def seen(self) -> str:
         """The fused calls in words."""
-        return f"{self.fused_calls} calls in {self.forwards} forwards"
+        return f"{count(self.fused_calls, 'call')} in {count(self.forwards, 'forward')}"
 
 
 def judge_attention_accelerate(observation: Observation, seed: int) -> Verdict:
@@ -137,7 +137,7 @@ ROWS = Table[Usage](
         "fewer_rows_at_once",
         "You train on fewer rows at a time than asked for. Look at the batch size: each forward has `rows` rows.",
         shown_by=lambda usage: 0 < usage.largest_forward < usage.case.rows,
-        measured="forwards of at most {largest_forward} rows",
+        measured="{largest_forward} of {case.rows} rows in the largest forward",
     ),
 )
 ACCELERATE = Table[Usage](

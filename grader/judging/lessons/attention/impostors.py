@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,31 +56,37 @@ def judge_attention_faults(observation: Observation, seed: int) -> Verdict:
         measured = f"{sum(map(len, faults))} faults in {len(faults)} functions, and none where there is none"
         return Verdict(PASSED, "every fault found", measured)
     own, names = found.first
-    otherwise = "Run each of your tests on a function with this fault alone, and on a sound one."
-    return TABLE.explain(found, expected=_say(own), measured=_say(names), otherwise=otherwise)
+    return TABLE.judge(found, _say(own), _say(names)) or Verdict(*_otherwise(found, _say(own), _say(names)))
+
+
+def _otherwise(found: Found, expected: str, measured: str) -> tuple[str, str, str, str]:
+    kinds = ((name, kind) for kind in ("missed", "reported") for name in FAULTS)
+    name, kind = next((name, kind) for name, kind in kinds if getattr(found, kind)(name))
+    have = sum(name in faults for faults, _ in found.pairs)
+    seen, wrongly, others = have - len(found.missed(name)), len(found.reported(name)), len(found.pairs) - have
+    look_at = f"You find {name} in {seen} of {have} functions that have it, and in {wrongly} of the {others} others. "
+    if (seen, wrongly) == (0, others):
+        return f"{name}_{kind}", expected, measured, f"{look_at}Turn the condition of this test round."
+    look_at += "Your test never finds it. " if not seen + wrongly else ""
+    look_at += "Your test finds it in every function. " if (seen, wrongly) == (have, others) else ""
+    return f"{name}_{kind}", expected, measured, look_at + TESTS[name]
 
 
 def _say(names: Names) -> str:
     return f"faults: {', '.join(sorted(names))}" if names else "no fault"
 
 
-def _missing(name: str) -> Callable[[Found], bool]:
-    return lambda found: bool(found.missed(name))
-
-
-def _wrong(name: str) -> Callable[[Found], bool]:
-    return lambda found: bool(found.reported(name))
-
-
 TESTS = {
-    "window": "Take more positions than the widest window, no mask and equal scores. Look at whether the last output "
-    "depends on the first value at all.",
+    "window": "Take more positions than the widest window, no mask and equal scores, and look at whether the last "
+    "output depends on the first value at all. A nearer key, equal values and fewer positions hide a window; a mask, "
+    "unequal scores and a limit above 0 look like one.",
     "scale": "Compare with exact attention of 2 to 5 positions, which no window cuts, without a mask. One position, "
-    "one feature or equal keys hide the scale.",
-    "mask_after_softmax": "Take a causal call in which all values are 1: every output is 1 if the weights add up to 1. "
-    "Look at all positions, because the last one sees every key.",
-    "matrix_kept": "Measure what is saved for inputs that require gradients, at two lengths far above head_dim. If the "
-    "time doubles, a factor near 4 shows a matrix, and 2 shows none, however many bytes there are.",
+    "one feature, equal keys and a wide tolerance hide the scale; two kernels differ in the last digit.",
+    "mask_after_softmax": "Take a causal call of several positions in which all values are 1: every output is 1 if the "
+    "weights add up to 1. Hidden keys weigh 0 either way, the last query sees every key, and values of 0 hide the sum.",
+    "matrix_kept": "Measure what is saved for inputs that require gradients, at two times far above head_dim, with the "
+    "same heads. If the time doubles, a factor just below 4 shows a matrix, and 2 shows none, however many bytes there "
+    "are.",
 }
 TABLE = Table[Found](
     Misconception(
@@ -119,17 +124,5 @@ TABLE = Table[Found](
         "other_faults_taken_for_the_mask",
         "You report the mask where scale or window is wrong. Use values that make the output independent of both.",
         shown_by=lambda found: found.is_implied_by("mask_after_softmax", "scale", "window"),
-    ),
-    *(
-        Misconception[Found](
-            f"{name}_missed", f"You miss {name} in a function that has it. {TESTS[name]}", shown_by=_missing(name)
-        )
-        for name in FAULTS
-    ),
-    *(
-        Misconception[Found](
-            f"{name}_reported", f"You report {name} in a function without it. {TESTS[name]}", shown_by=_wrong(name)
-        )
-        for name in FAULTS
     ),
 )

@@ -50,10 +50,25 @@ def judge_merged_tiles(observation: Observation, seed: int) -> Verdict:
     place = tuple(off.nonzero()[0].tolist())
     expected = f"{float(right[place]):.12g} in `{name}` after tiles of {', '.join(map(str, case.widths))} keys"
     measured = f"{float(given[place]):.12g}"
-    otherwise = f"Look at the line that makes `{name}`: {HOLDS[name]}. Try two tiles of one key each by hand."
-    return TABLE.explain(
-        answer, answer.only(answer.wrong[0]), expected=expected, measured=measured, otherwise=otherwise
-    )
+    verdict = TABLE.judge(answer, expected, measured) or TABLE.judge(answer.only(answer.wrong[0]), expected, measured)
+    return verdict or Verdict(*_otherwise(answer, expected, measured))
+
+
+def _otherwise(answer: Answer, expected: str, measured: str) -> tuple[str, str, str, str]:
+    wrong = [name for name in PARTS if not answer.part(name).is_right]
+    if len(wrong) == 1:
+        look_at = (
+            f"You compute all but `{wrong[0]}` right, which is made with the same exponentials. Look at its line: "
+        )
+        return "one_sum_wrong", expected, measured, f"{look_at}{HOLDS[wrong[0]]}."
+    if all(merge_cases(answer.seed)[index].has_hidden for index in answer.wrong):
+        own, right = (each["total"][..., 1::2] for each in (answer.value, answer.truth))  # of queries that see all
+        whose = "only for queries that miss keys" if is_near(own, right) else "even for queries that see every key"
+        look_at = "You are right where scores rise from tile to tile. Where they fall and some are minus infinity, you "
+        look_at += f"are wrong, {whose}. Look for a condition, and at what becomes of minus infinity."
+        return "falling_or_hidden_scores", expected, measured, look_at
+    look_at = "You compute both sums wrong. Look at what they share: the weights, exp(scores - new_highest), and the "
+    return "both_sums_wrong", expected, measured, f"{look_at}factor of the old sums, exp(highest - new_highest)."
 
 
 def _is_rounded(answer: Answer) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.attention.saved import SavedCase, saved_cases
 from grader.observation import Observation
 from grader.units import MIB
@@ -40,11 +40,28 @@ def judge_attention_bytes(observation: Observation, seed: int) -> Verdict:
     shape = f"{case.rows} x {case.heads} x {case.time} x {case.head_dim}, {case.number_bytes} bytes a number"
     expected = f"{answer.truth:,} bytes for {kind} attention, {shape}"
     measured = f"{answer.value:,.15g} bytes, {answer.value / answer.truth:.7g} times as many"
-    otherwise = f"List the tensors that {kind} attention keeps, with the shape and the bytes of each, and compare them "
-    otherwise += "with the two paragraphs above the contract."
     same_form = [index for index, other in enumerate(saved_cases(seed)) if other.is_fused == case.is_fused]
     form = replace(answer, indices=same_form)
-    return TABLE.explain(answer, form, expected=expected, measured=measured, otherwise=otherwise)
+    verdict = TABLE.judge(answer, expected, measured) or TABLE.judge(form, expected, measured)
+    return verdict or Verdict(*_otherwise(answer, expected, measured))
+
+
+def _otherwise(answer: Answer, expected: str, measured: str) -> tuple[str, str, str, str]:
+    case, cases = answer.case, saved_cases(answer.seed)
+    truths = answer.table.truths(answer.seed)
+    factors = {f"{value / truth:.6g}" for value, truth in zip(answer.values, truths, strict=True)}
+    if len(factors) == 1 and factors != {"0"}:
+        look_at = f"You return {factors.pop()} times the right bytes for both forms and every shape, so you count the "
+        return "same_factor", expected, measured, f"{look_at}right tensors. Look for this factor."
+    if all(cases[index].time < cases[index].head_dim for index in answer.wrong):
+        look_at = "You are wrong only where a sequence has fewer positions than a head has features. The formula is "
+        return "short_sequences_only", expected, measured, f"{look_at}the same at any length: look for a min or a max."
+    excess = answer.value - answer.truth
+    tensor = case.rows * case.heads * case.time * case.head_dim * case.number_bytes
+    look_at = f"You count {abs(excess):,.15g} bytes too {'many' if excess > 0 else 'few'}: as many as "
+    look_at += f"{abs(excess) / tensor:.4g} times the query, or {abs(excess) * case.head_dim / tensor / case.time:.4g} "
+    look_at += "times the weights, take. Look for a tensor, or a part of one, of that size in your list."
+    return "other_tensors_counted", expected, measured, look_at
 
 
 def _run(saved: Callable[..., float], case: SavedCase) -> float:
@@ -171,20 +188,6 @@ TABLE = ReferenceTable(
         "You leave the rows of the batch out of a product. Each row has tensors of its own: look at rows.",
         {MATRIX: "matrix = heads * time * time * number_bytes"},
         variants=[{RETURN: "return (fused if is_fused else eager) // rows"}],
-    ),
-    Misconception(
-        "half_of_the_matrix",
-        "You count half of the matrix, as a causal mask leaves it. There is no mask here, and a mask would only fill "
-        "the other half with zeros.",
-        {MATRIX: "matrix = rows * heads * time * time * number_bytes // 2"},
-        variants=[{MATRIX: "matrix = rows * heads * time * (time + 1) // 2 * number_bytes"}],
-    ),
-    Misconception(
-        "query_forgotten",
-        "You leave out one of query, key and value. The first product needs query and key for its backward pass, the "
-        "second one the value.",
-        {EAGER: "eager = 2 * tensor + matrix"},
-        variants=[{EAGER: "eager = 2 * tensor + matrix", FUSED: "fused = 3 * tensor + statistic"}],
     ),
     Misconception(
         "head_dim_shared_by_the_heads",

@@ -400,8 +400,8 @@ class LeanRun:
 COSTS = Table[LeanRun](
     Misconception(
         "everything_computed_again",
-        "You compute {flops:.2f} times as much as the plain run. One more forward pass of the blocks is 1.22 times; "
-        "whatever runs a third time buys nothing.",
+        "You compute {flops:.2f} times as much as the plain run. A checkpoint around each block takes 1.22 times; one "
+        "around all of them, or within another, computes more again and holds no less.",
         shown_by=lambda run: run.flops > MOST_FLOPS and run.costs["recomputed"] > 0,
     ),
     Misconception(
@@ -414,7 +414,9 @@ COSTS = Table[LeanRun](
         "nothing_leaner",
         "You hold the logits of {costs[logit_rows]} positions and the tensors of all {case.rows} rows at once. Each of "
         "the two has a lesson that holds less: 13 and 02.",
-        shown_by=lambda run: _holds_logits(run) and run.rows_of_a_forward >= run.case.rows and not _recomputes(run),
+        shown_by=lambda run: (
+            _holds_logits(run) and run.rows_of_a_forward >= run.case.rows and not run.costs["recomputed"]
+        ),
     ),
     Misconception(
         "graphs_of_all_micro_batches",
@@ -433,20 +435,11 @@ COSTS = Table[LeanRun](
         "You pass {rows_of_a_forward:.3g} rows through the model at once. Micro-batches cost no FLOPs (lesson 02).",
         shown_by=lambda run: run.rows_of_a_forward >= 2,
     ),
-    Misconception(
-        "recomputed_for_too_little",
-        "You compute blocks again, and your peak is not where they are. Look at what is held when it occurs.",
-        shown_by=lambda run: _recomputes(run),
-    ),
 )
 
 
 def _holds_logits(run: LeanRun) -> bool:
     return 10 * run.costs["logit_rows"] >= 9 * run.costs["largest"]
-
-
-def _recomputes(run: LeanRun) -> bool:
-    return run.costs["recomputed"] > 0
 
 
 def _judge_costs(observation: Observation, seed: int) -> Verdict:
@@ -471,7 +464,8 @@ def _judge_costs(observation: Observation, seed: int) -> Verdict:
         expected = f"at most {allowed_share(run.flops):.0%} of {plain}, at {run.flops:.2f} times its FLOPs"
     if run.share <= allowed_share(run.flops):
         return Verdict(PASSED, expected, measured)
-    otherwise = "You hold too much. Look at gradients and optimizer state, and at tensors that a variable still names."
+    otherwise = "You hold too much. Look at gradients and optimizer state, at tensors that a variable still names, "
+    otherwise += "and at how much you checkpoint at once."
     return COSTS.explain(run, expected=expected, measured=measured, otherwise=otherwise)
 
 

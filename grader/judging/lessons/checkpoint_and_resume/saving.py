@@ -132,13 +132,8 @@ KILLS = Table[Saves](
     ),
     Misconception(
         "blocked_by_a_left_over",
-        "You refuse to write a temporary file that exists, so one killed save blocks all later ones.",
-        shown_by=lambda saves: any(kill[3] == "refused" for kill in saves.kills),
-    ),
-    Misconception(
-        "skipped_because_of_a_left_over",
-        "You save nothing where a temporary file exists, so one killed save turns all later ones off.",
-        shown_by=lambda saves: any(kill[3] == "old" for kill in saves.kills),
+        "You do not write where a temporary file exists, so one killed save blocks all later ones.",
+        shown_by=lambda saves: any(kill[3] in ("refused", "old") for kill in saves.kills),
     ),
     Misconception(
         "appended_to_a_left_over",
@@ -193,11 +188,6 @@ class Order:
 
 
 ORDER = Table[Order](
-    Misconception(
-        "new_content_not_in_place",
-        "You do not leave the new content in `path`. The check above says when it is lost.",
-        shown_by=lambda order: order.facts["found"] != "new",
-    ),
     Misconception(
         "temporary_file_elsewhere",
         "You write the temporary file in another folder. That may be another file system, where a rename becomes a "

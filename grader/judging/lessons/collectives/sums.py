@@ -77,7 +77,7 @@ def judge_equal_bits(runs: Sequence[Run]) -> Verdict | None:
 
 def say_count(value: float) -> str:
     """Write a number as hexadecimal digits where it is whole, the highest rank first."""
-    return f"{round(value):#x}" if value >= 0 and value == round(value) else f"{value:g}"
+    return f"{round(value):#x}" if value >= 0 and float(value).is_integer() else f"{value:g}"
 
 
 def say_ranks(ranks: Sequence[int]) -> str:

@@ -103,8 +103,10 @@ DESCRIPTIONS: dict[str, Callable[[Any], str]] = {
 BREAKS = Table[Capture](
     Misconception(
         "compilation_switched_off",
-        "You keep Dynamo out of your function, so there is no graph. Remove torch.compiler.disable.",
-        shown_by=lambda capture: capture.breaks_for("compiler.disable") or (not capture.graphs and not capture.breaks),
+        "You keep Dynamo out of your function, so a batch runs without a graph. Remove torch.compiler.disable.",
+        shown_by=lambda capture: (
+            capture.breaks_for("compiler.disable") or (not capture.breaks and capture.calls < capture.batches)
+        ),
     ),
     Misconception(
         "shape_depends_on_values",
@@ -130,11 +132,6 @@ BREAKS = Table[Capture](
         shown_by=lambda capture: capture.breaks_for("print", "logging", "builtin operator"),
     ),
     Misconception(
-        "backward_inside",
-        "You call backward() inside. The function returns a loss; the caller runs backward.",
-        shown_by=lambda capture: capture.breaks_for("backward()"),
-    ),
-    Misconception(
         "other_break",
         "You call something that Dynamo cannot follow; a switch of its config is such a call, and does not help. The "
         "line *measured* says what, and torch._dynamo.explain says where.",
@@ -145,11 +142,6 @@ BREAKS = Table[Capture](
         "You make Dynamo compile again for batches of one shape: a guard fails, on something in Python that changes "
         "from call to call, such as a counter or the length of a list.",
         shown_by=lambda capture: capture.graphs > 1,
-    ),
-    Misconception(
-        "model_not_in_the_graph",
-        "You leave a batch outside of the graph: it ran fewer times than there are batches.",
-        shown_by=lambda capture: capture.calls < capture.batches,
     ),
 )
 THRESHOLD = "losses.min().clamp(min=limit)"

@@ -396,11 +396,6 @@ FLOP_CAUSES = Table[LeanRun](
         "You still compute {positions} positions for {tokens} tokens. Look at the widths of the groups.",
         shown_by=lambda run: run.positions > 1.6 * run.tokens,
     ),
-    Misconception(
-        "computed_again",
-        "You compute blocks again in backward, which costs more than this budget has. Find what need not be kept.",
-        shown_by=lambda run: run.facts["recomputed"] > 0,
-    ),
 )
 MANY_FLOPS = "You compute too much. Count the positions of each forward, and the products that run on them."
 OPERATOR_CAUSES = Table[LeanRun](
@@ -434,11 +429,6 @@ BYTE_CAUSES = Table[LeanRun](
         "You hold the logits of {facts[logit_rows]} positions at once. Compute the loss chunk by chunk. PyTorch's "
         "fused loss does that with `options` only.",
         shown_by=lambda run: _holds_logits(run),
-    ),
-    Misconception(
-        "too_many_positions_at_once",
-        "You run {largest} positions at once. Call backward() for each group of texts.",
-        shown_by=lambda run: max(run.facts["forwards"], default=0) > 2 * run.longest,
     ),
 )
 MANY_BYTES = "You hold too much. Look for graphs of several groups: call backward() for each, and keep no list."

@@ -74,9 +74,9 @@ RANKS = Table[WrongUpdate](
         measured="the gradient of this rank's own micro-batches",
     ),
     Misconception(
-        "ranks_not_averaged_later",
-        "You average over the ranks at the first updates, and not at a later one. Look at which micro-batch of each "
-        "group you run outside of no_sync.",
+        "short_group_silent",
+        "You average over the ranks at the first updates, and not at a later one. The last micro-batch of a short "
+        "group comes before the k-th: find it by the length of the group.",
         shown_by=lambda update: update.is_own,
         measured="the gradient of this rank's own micro-batches",
     ),
@@ -108,7 +108,7 @@ def judge_data_parallel_updates(observation: Observation, seed: int) -> Verdict:
             tensors = tensors_of_rank(observation, number, rank)
             verdict = judge_rank(*_references(case, rank), tensors, facts, case.world_size)
             if verdict:
-                failure = Failure(verdict, case, facts, rank, tensors, epochs)
+                failure = Failure(verdict, case, facts, epochs)
                 return CAUSES.judge(failure, verdict.expected, verdict.measured) or verdict
         updates += -(-case.micro_batches // case.k)
     measured = f"{updates} updates on 2, 3 and 4 ranks, each with the gradient of its large batch on every rank"
@@ -212,16 +212,12 @@ class Failure:
         verdict: What `judge_rank` found.
         case: The setting.
         facts: Of the rank.
-        rank: Its number.
-        tensors: Of the rank.
         epochs: Those of all settings.
     """
 
     verdict: Verdict
     case: AccumulationCase
     facts: Facts
-    rank: int
-    tensors: Mapping[str, Tensor]
     epochs: Sequence[Epoch]
 
     @property
@@ -234,11 +230,6 @@ class Failure:
         return self.verdict.code in MISPLACED and all(
             epoch.has_groups_of(size_of(number, epoch.case)) for number, epoch in enumerate(self.epochs)
         )
-
-    def is_multiple(self, factor: float) -> bool:
-        """Return whether the first wrong gradient is the right one times a factor."""
-        update = wrong_update(*_references(self.case, self.rank), self.tensors, self.case.world_size)
-        return update.is_multiple(factor)
 
 
 CAUSES = Table[Failure](
@@ -269,22 +260,11 @@ CAUSES = Table[Failure](
         ),
     ),
     Misconception(
-        "short_group_silent",
-        "You keep the short last group silent. Its last micro-batch comes before the k-th: find it by the length of "
-        "the group.",
-        shown_by=lambda failure: failure.verdict.code == "ranks_not_averaged_later",
-    ),
-    Misconception(
         "last_one_silent",
         "You run the last micro-batch of a group inside no_sync, and an earlier one outside. Gradients that come after "
         "the all-reduce stay on their rank: look at your condition.",
         shown_by=lambda failure: failure.verdict.code in EXPLAINED and any(failure.first) and not failure.first[-1],
         measured="an all-reduce within the group, and none at its last micro-batch",
-    ),
-    Misconception(
-        "loss_summed",
-        "You sum the loss over the {case.rows} rows of a micro-batch. Take its mean: F.mse_loss as it is.",
-        shown_by=lambda failure: failure.verdict.code in EXPLAINED and failure.is_multiple(failure.case.rows),
     ),
     Misconception(
         "other_gradient",

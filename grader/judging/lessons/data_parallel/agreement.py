@@ -158,6 +158,8 @@ def judge_data_parallel_agreement(observation: Observation, seed: int) -> Verdic
     measured = f"{', '.join(map(str, wrong.seen))} on ranks 0 to {wrong.case.world_size - 1}"
     number = sum(len(answer.seen) for answer in answers)
     passed = f"{number} right answers, each for at most {ranks.share:.2%} of the bytes of the parameters"
+    if ranks.wrong:
+        return TABLE.explain(ranks, expected=expected, measured=measured, otherwise=OTHERWISE)
     return TABLE.judge(ranks, expected, measured) or Verdict(PASSED, "", passed)
 
 
@@ -167,6 +169,7 @@ def _describe(answer: Answer) -> str:
     return f"on rank {answer.case.odd_rank}, {DIFFERENCES[answer.case.kind]}"
 
 
+OTHERWISE = "You do not see this difference. Look at which numbers enter your digest."
 TABLE = Table[Agreement](
     Misconception(
         "returned_none",
@@ -280,11 +283,6 @@ TABLE = Table[Agreement](
         shown_by=lambda ranks: "last bits" in ranks.missed,
     ),
     Misconception(
-        "differences_missed",
-        "You do not see these differences: {missed_names}. Look at which numbers enter your digest.",
-        shown_by=lambda ranks: bool(ranks.missed),
-    ),
-    Misconception(
         "weights_sent",
         "You send the weights, or a large part of them. A digest is enough, whatever their number.",
         shown_by=lambda ranks: ranks.share > LARGEST_SHARE,
@@ -295,7 +293,7 @@ TABLE = Table[Agreement](
         "weights_as_numbers",
         "You compare the weights as numbers, or calculate with them. Then 0 equals -0, and NaN is unlike itself or is "
         "lost: make a digest of their bytes.",
-        shown_by=lambda ranks: bool(ranks.wrong),
+        shown_by=lambda ranks: bool(ranks.wrong) and not ranks.missed,
     ),
     Misconception(
         "digest_in_float32",

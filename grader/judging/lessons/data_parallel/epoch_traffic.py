@@ -108,7 +108,10 @@ TRAFFIC = Table[EpochTraffic](
         "short_group_always_synchronises",
         "You all-reduce in every backward of the short last group. Its last micro-batch comes before the k-th: find it "
         "by the length of the group.",
-        shown_by=lambda traffic: all(one in (1, size) for one, size in zip(traffic.times, traffic.groups, strict=True)),
+        shown_by=lambda traffic: (
+            any(one > 1 for one in traffic.times)
+            and all(one in (1, size) for one, size in zip(traffic.times, traffic.groups, strict=True))
+        ),
     ),
     Misconception(
         "bytes_beside_gradients",
@@ -124,7 +127,7 @@ TRAFFIC = Table[EpochTraffic](
     Misconception(
         "synchronised_elsewhere",
         "You do not all-reduce at the last micro-batch of each group, or not only there. Look at which of them you run "
-        "outside of no_sync, and whether you call model itself.",
+        "outside of no_sync, and for an all_reduce of your own after the last update.",
         shown_by=lambda traffic: True,
     ),
 )

@@ -261,11 +261,6 @@ LINEAR = ReferenceTable(
 )
 SAVED = Table[Kept](
     Misconception(
-        "autograd_left_to_itself",
-        "You let autograd differentiate the casts and products, and it keeps their operands. Write a Function.",
-        shown_by=lambda kept: kept.facts["own_functions"] == 0,
-    ),
-    Misconception(
         "kept_outside_autograd",
         "You keep tensors out of autograd's sight: on ctx, in a closure, on a class or in a global. Pass them to "
         "`ctx.save_for_backward`.",

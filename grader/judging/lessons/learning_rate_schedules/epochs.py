@@ -13,12 +13,13 @@ from torch.utils.data import DataLoader
 from transformers import get_scheduler
 
 from grader.device import lesson_device
+from grader.judging.lessons.learning_rate_schedules.histories import explain_rates, first_wrong
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.learning_rate_schedules.epochs import EpochCase, epoch_cases, run_epoch
 from grader.observation import Observation
-from grader.verdict import PASSED, Verdict
+from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
 
 def train_epoch(
@@ -100,7 +101,9 @@ def _judge(observation: Observation, seed: int, usage: Table[Usage], form: str) 
         part = answer.part(key)
         if not part.is_right:
             expected, measured = describe(part.truth, part.truth), describe(part.value, part.truth)
-            return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[key])
+            verdict = TABLE.judge(answer, expected, measured) or TABLE.judge(part, expected, measured)
+            code, diagnosis = _explain_rates(part) if key == "rates" else _explain_gradients(part)
+            return verdict or Verdict(code, expected, measured, diagnosis)
     return Verdict(PASSED, "", f"rates and weights of the raw loop in {len(runs)} settings")
 
 
@@ -113,6 +116,22 @@ def _run(train: Callable[..., Any], case: EpochCase) -> dict[str, Any]:
 def _has_other_steps(usage: Usage) -> bool:
     steps = usage.calls["trainer"] if usage.forwards_in_trainer else usage.calls["accumulate"]
     return any(step != usage.k for step in steps)
+
+
+def _explain_rates(part: Answer) -> tuple[str, str]:
+    look = "Compare your rates with train_raw: the peak, the warm-up, the length, and one step for each update."
+    return explain_rates(part, part.truth, part.value, look, math.ceil(part.case.warm_up * part.case.updates))
+
+
+def _explain_gradients(part: Answer) -> tuple[str, str]:
+    index = part.wrong[0]
+    right, given = TABLE.truths(part.seed)[index]["norms"], part.values[index]["norms"]
+    update, ratio = first_wrong(right, given, TABLE.is_near)
+    look = "Rows come in order, in float32; a loss is divided by k once; a group is clipped once, by its norm."
+    if update < 0:
+        return UNRECOGNISED, f"Your rates and the norms of your gradients are right, but not their directions. {look}"
+    what = f"the norm of your gradient at update {update} is {ratio:.4g} times the right one"
+    return "other_gradients", f"Your rates are right, but {what}. {look}"
 
 
 OTHER_STEPS: Misconception[Usage] = Misconception(
@@ -171,11 +190,6 @@ TRAINER = Table[Usage](
         "You train without the Trainer. Make one and call its .train().",
         shown_by=lambda usage: usage.forwards_in_trainer == 0,
     ),
-    Misconception(
-        "trained_in_a_loop_too",
-        "You train the model in a loop as well. The Trainer writes the whole loop.",
-        shown_by=lambda usage: usage.forwards_in_trainer < len(usage.calls["rows"]),
-    ),
     OTHER_STEPS,
     *SAME_RUN,
 )
@@ -186,12 +200,6 @@ DESCRIPTIONS: dict[str, Callable[[Any, Any], str]] = {
         if weights is truth
         else f"weights {torch.dist(weights, truth):.2g} away from them"
     ),
-}
-OTHERWISE = {
-    "rates": "Compare your rates with those that train_raw returns for the same arguments: the peak, the updates "
-    "before it, and the last rate. Each update makes one step of the schedule.",
-    "weights": "Your rates are right, your gradients are not. The run is in float32, with its rows in order; a loss is "
-    "divided by k once; a group's gradient is clipped once, by its norm, before the step, and cleared after it.",
 }
 WARM_UP = "math.ceil(warm_up * updates)"
 COSINE = 'get_scheduler("cosine", optimizer, math.ceil(warm_up * updates), updates)'

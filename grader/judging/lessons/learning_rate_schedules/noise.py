@@ -6,7 +6,7 @@ from torch import Tensor
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.learning_rate_schedules.noise import NoiseCase, noise_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -30,13 +30,25 @@ def judge_noise_scale(observation: Observation, seed: int) -> Verdict:
     case: NoiseCase = answer.case
     expected = f"{answer.truth:.5g} rows, from {case.micro_batches} gradients of {case.rows} rows each"
     measured = f"{answer.value:.5g} rows, {answer.value / answer.truth:.4g} times that"
-    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=OTHERWISE)
+    code, diagnosis = _explain(answer)
+    return TABLE.judge(answer, expected, measured) or Verdict(code, expected, measured, diagnosis)
 
 
-OTHERWISE = (
-    "Put your two unknowns back into both equations: |G|² + S / rows should be the mean squared norm of the "
-    "micro-batches, |G|² + S / (m * rows) that of their mean. Norms sum over dim 1, means run over dim 0. "
-    "Return S / |G|²."
+def _explain(answer: Answer) -> tuple[str, str]:
+    pairs = list(zip(answer.values, TABLE.truths(answer.seed), strict=True))
+    ratios = sorted(given / right for given, right in pairs)
+    if all(given == given // 1 and abs(given - right) < 1 for given, right in pairs):
+        return "rounded", "You round to whole rows. Return the estimate as it is."
+    if ratios[0] < 0:
+        return "negative", f"Your noise scale is negative, so either S or |G|² is. {LOOK_AT}"
+    size = "too small" if ratios[-1] < 1 else "too large" if ratios[0] > 1 else "off"
+    times = f"{ratios[0]:.3g} to {ratios[-1]:.3g} times the right one in the three settings"
+    return "other_noise_scale", f"Your noise scale is {size}, {times}: look at S and |G|² one by one. {LOOK_AT}"
+
+
+LOOK_AT = (
+    "Put them back into both equations: |G|² + S / rows should be the mean squared norm of the micro-batches, "
+    "|G|² + S / (m * rows) that of their mean. Norms sum over dim 1, means run over dim 0."
 )
 SMALL = "gradients.square().sum(dim=1).mean()"
 SIGNAL = "(batch * big - rows * small) / (batch - rows)"
@@ -69,7 +81,7 @@ TABLE = ReferenceTable(
         "noise_of_a_micro_batch",
         "You return the noise of a micro-batch. A row's is as many times larger as the micro-batch has rows.",
         {NOISE: "(small - big) / (1 - rows / batch)"},
-        variants=[{NOISE: "small - big"}],
+        variants=[{NOISE: "small - big"}, {SIGNAL: "big - (small - big) / batch", NOISE: "small - big"}],
     ),
     Misconception(
         "norms_not_squared",

@@ -7,6 +7,7 @@ from typing import Any
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
+from grader.judging.lessons.learning_rate_schedules.histories import explain_rates
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
 from grader.judging.references import Answer, ReferenceTable
@@ -37,8 +38,11 @@ def judge_wsd_histories(observation: Observation, seed: int) -> Verdict:
     plans = " + ".join(map(str, case.next_plan))
     place = f"{case.what}; {plans} updates, {case.done} of them made before" if case.done else f"{plans} updates"
     expected = f"{_text(answer.truth[update])} at update {update} ({place})"
-    otherwise = OTHERWISE[(update >= case.done) + (update > case.done)] if case.done else NOT_INTERRUPTED
-    return TABLE.explain(answer, expected=expected, measured=_text(answer.value[update]), otherwise=otherwise)
+    measured = _text(answer.value[update])
+    group = int(is_near(answer.value[update][0], answer.truth[update][0]))  # the first that differs
+    right, given = ([pair[group] for pair in history] for history in (answer.truth, answer.value))
+    code, diagnosis = explain_rates(answer, right, given, LOOK_AT, case.next_plan[0])
+    return TABLE.judge(answer, expected, measured) or Verdict(code, expected, measured, diagnosis)
 
 
 def _differing(answer: Answer) -> list[int]:
@@ -60,15 +64,9 @@ def _text(rates: list[float]) -> str:
     return "rates " + " and ".join(f"{rate:.4g}" for rate in rates)
 
 
-NOT_INTERRUPTED = (
-    "This run is not resumed. Compute your factor at update 0, `warm_up`, `warm_up + stable` and the end: it should "
-    "be 0, 1, 1 and 0, with equal steps between, and it multiplies the peak of each group, not its present rate."
-)
-OTHERWISE = (
-    NOT_INTERRUPTED.replace("is not resumed", "has not been resumed yet"),
-    "Print the rates right after your scheduler is made: they should be those of update `done`, before any step().",
-    "Your first rates after the interruption are right. Each step() moves to the next update of the plan, which is "
-    "counted from the start of the run.",
+LOOK_AT = (
+    "Count from the start of the run: the factor is 0 at update 0, 1 at `warm_up` and `warm_up + stable`, and 0 at the "
+    "end, with equal steps between. A call of step() counts one more update, then sets its rate."
 )
 is_near = within(relative=1e-6, absolute=1e-12)
 RETURN = "return LambdaLR(optimizer, factor, last_epoch=done - 1)"
@@ -96,16 +94,6 @@ TABLE = ReferenceTable(
         "You skip one update when you resume. LambdaLR makes a step of its own when it is created: "
         "`last_epoch` is the update before the one that comes next.",
         {LAST: "last_epoch=done if done else -1"},
-    ),
-    Misconception(
-        "resumed_one_update_early",
-        "You repeat one update when you resume. After `done` updates the next one has the number `done`.",
-        {LAST: "last_epoch=max(done - 2, -1)"},
-    ),
-    Misconception(
-        "warm_up_after_each_resume",
-        "You warm up again after the interruption. A resumed run has its warm-up behind it.",
-        {"update < warm_up": "update - done < warm_up", "update / warm_up": "(update - done) / warm_up"},
     ),
     Misconception(
         "one_rate_for_all_groups",

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from grader.judging.lessons.learning_rate_schedules.histories import explain_rates, first_wrong
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
 from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.learning_rate_schedules.scheduled import ScheduledCase, run_scheduled, scheduled_cases
 from grader.observation import Observation
 from grader.testbed.regressions import MicroBatch
-from grader.verdict import PASSED, Verdict
+from grader.verdict import PASSED, UNRECOGNISED, Verdict
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 
@@ -56,7 +57,9 @@ def judge_scheduled_updates(observation: Observation, seed: int) -> Verdict:
         case: ScheduledCase = part.case
         expected = f"{describe(part.truth, part.truth)} ({case.micro_batches} micro-batches, k = {case.k})"
         measured = describe(part.value, part.truth)
-        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHERWISE[key])
+        verdict = TABLE.judge(answer, expected, measured) or TABLE.judge(part, expected, measured)
+        code, diagnosis = EXPLAIN[key](part)
+        return verdict or Verdict(code, expected, measured, diagnosis)
     return Verdict(PASSED, "", f"rates, norms and weights right in {len(runs)} runs, one with a short last group")
 
 
@@ -74,6 +77,21 @@ def _updates_each_micro_batch(answer: Answer) -> bool:
     return answer.key is None and len(answer.value["rates"]) == answer.case.micro_batches
 
 
+def _explain_norms(part: Answer) -> tuple[str, str]:
+    first, ratio = first_wrong(part.truth, part.value, TABLE.is_near)
+    count, groups = len(part.value), len(part.truth)
+    if count != groups:
+        return (
+            "other_count_of_norms",
+            f"You return {count} norms for {groups} groups. Append one for each group, at its end.",
+        )
+    if first == 0:
+        rule = "It is the Euclidean norm of all gradients together, for the group's mean loss, before clipping."
+        return "other_first_norm", f"Your first norm, before any update, is {ratio:.4g} times the right one. {rule}"
+    place = f"but norm {first}, counted from 0, is {ratio:.4g} times the right one"
+    return "other_update", f"Your first norms are right, {place}. Look at its group, and at the update before it."
+
+
 DESCRIPTIONS: dict[str, Callable[[Any, Any], str]] = {
     "rates": lambda values, _: f"rates of {_numbers(values)}",
     "final_rate": lambda value, _: f"rate {value:.4g} for the update that would follow",
@@ -84,14 +102,13 @@ DESCRIPTIONS: dict[str, Callable[[Any, Any], str]] = {
         else f"weights {torch.dist(weights, truth):.2g} away from them"
     ),
 }
-OTHERWISE = {
-    "rates": "Count your updates, then compare their rates. Each group makes one update, and scheduler.step() is "
-    "called once after it, without a number.",
-    "final_rate": "Count your calls of scheduler.step(): there is one after each update, the last one included.",
-    "norms": "Return one number for each group: the Euclidean norm of all gradients together, for the group's mean "
-    "loss, before clipping. If your first norms are right, look at how you clip in the updates before.",
-    "weights": "Your norms are right. Look at what happens to the gradient from there to optimizer.step().",
+EXPLAIN: dict[str, Callable[[Answer], tuple[str, str]]] = {
+    "rates": lambda part: explain_rates(part, part.truth, part.value, LOOK_AT),
+    "final_rate": lambda _: (UNRECOGNISED, "Count your calls of scheduler.step(): one after each update."),
+    "norms": _explain_norms,
+    "weights": lambda _: (UNRECOGNISED, "All your norms are right. Look at the last gradient between norm and update."),
 }
+LOOK_AT = "Each group, the short last one too, makes one update; scheduler.step() follows it once, without a number."
 CLIP = "norms.append(clip(model.parameters(), max_norm).item())"
 BACKWARD = "(loss / len(group)).backward()"
 STEPS = "optimizer.step()\n        scheduler.step()"
@@ -110,13 +127,9 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "schedule_never_stepped",
-        "You never step the schedule, so the rate stays where it is.",
+        "You do not step the schedule after each update, so the rate stays where it is.",
         {STEPS: "optimizer.step()"},
-    ),
-    Misconception(
-        "schedule_stepped_once_an_epoch",
-        "You step the schedule once at the end of the epoch. It counts updates.",
-        {STEPS: "optimizer.step()", "return norms": "scheduler.step()\n    return norms"},
+        variants=[{STEPS: "optimizer.step()", "return norms": "scheduler.step()\n    return norms"}],
     ),
     Misconception(
         "schedule_before_the_update",
@@ -193,11 +206,6 @@ TABLE = ReferenceTable(
         "last_group_divided_by_k",
         "You divide by k in the short last group, too. Divide by the size of the group.",
         {BACKWARD: "(loss / k).backward()"},
-    ),
-    Misconception(
-        "last_group_lost",
-        "You leave out the short last group. It needs an update, too.",
-        {"len(micro_batches), k)": "len(micro_batches) - k + 1, k)"},
     ),
     Misconception(
         "schedule_stepped_for_full_groups",

@@ -38,11 +38,6 @@ class Average(NamedTuple):
         """Return whether some rank reported a fact."""
         return any(evidence.facts[fact] for evidence in self.ranks)
 
-    @property
-    def is_averaged(self) -> bool:
-        """Whether the trained parameters are the mean on every rank."""
-        return are_near(self.after["trained"], [mean_of(self.before["trained"])] * len(self.ranks))
-
 
 def judge_averaged_parameters(observation: Observation, seed: int) -> Verdict:
     """Compare the tensors of every rank with the means of the ranks."""
@@ -69,18 +64,11 @@ LEFT_ALONE = Table[Average](
     ),
     Misconception(
         "no_longer_trainable",
-        "You leave parameters that cannot be trained further: requires_grad is off, or they end a graph. Write into "
-        "them under torch.no_grad().",
+        "You leave parameters that cannot be trained further: requires_grad is off. Write into them under "
+        "torch.no_grad().",
         shown_by=lambda average: not all(evidence.facts["is_trainable"] for evidence in average.ranks),
         expected="parameters as trainable as before",
         measured="parameters that are not",
-    ),
-    Misconception(
-        "buffer_of_another_format",
-        "You turn a buffer into another number format. A counter is an integer, and stays as it is.",
-        shown_by=lambda average: average.has("other_formats"),
-        expected="buffers in their number formats",
-        measured="a buffer in another one",
     ),
     Misconception(
         "frozen_changed",
@@ -98,15 +86,8 @@ LEFT_ALONE = Table[Average](
         measured="other values",
     ),
     Misconception(
-        "gradients_for_parameters",
-        "You average gradients in place of parameters. Write the mean into the parameter itself, not into its .grad.",
-        shown_by=lambda average: average.has_changed("gradients") and not average.is_averaged,
-        expected="gradients as they were",
-        measured="other gradients, and parameters that are no means",
-    ),
-    Misconception(
         "gradients_changed",
-        "You change or clear the gradients. An average of the parameters leaves .grad as it is.",
+        "You change gradients. Write the mean into the parameter itself, and leave its .grad as it is.",
         shown_by=lambda average: average.has_changed("gradients"),
         expected="gradients as they were",
         measured="other gradients",
@@ -156,7 +137,8 @@ def _judge_means(average: Average) -> Verdict | None:
     for what, sizes in (("parameters", trained), ("buffers", buffers)):
         means = _compare(average, what, sizes)
         if len(means.reached) < means.size:
-            return MEANS.judge(means, f"{what}: the mean over {means.size} ranks, on each of them", "other values")
+            expected = f"{what}: the mean over {means.size} ranks, on each of them"
+            return MEANS.explain(means, expected=expected, measured="other values", otherwise=OTHERWISE.format(means))
     return None
 
 
@@ -179,6 +161,10 @@ def _compare(average: Average, what: str, sizes: dict[str, int]) -> Means:
     )
 
 
+OTHERWISE = (
+    "You leave other values than the mean in {0.names}. Look at what you add, at what you divide by, and at the "
+    "number format."
+)
 MEANS = Table[Means](
     Misconception(
         "not_waited_for",
@@ -227,12 +213,6 @@ MEANS = Table[Means](
         "some_left_out",
         "You leave out {names}: each rank keeps its own. Look at the condition that chooses the tensors.",
         shown_by=lambda means: means.are_own,
-    ),
-    Misconception(
-        "other_values",
-        "You leave other values than the mean in {names}. Look at what you add, at what you divide by, and at "
-        "the number format.",
-        shown_by=lambda means: True,
     ),
 )
 
@@ -309,15 +289,10 @@ SENT = Table[Sent](
         shown_by=lambda sent: 0 < sent.frozen == sent.excess,
     ),
     Misconception(
-        "bytes_missing",
-        "You do not send all that is averaged, or in fewer bytes. Look at which tensors your loop leaves out.",
-        shown_by=lambda sent: sent.excess < 0,
-    ),
-    Misconception(
-        "bytes_in_excess",
-        "You send {excess:,} bytes more than the averaged tensors have: something else, a tensor twice, or another "
-        "number format. One all-reduce per tensor, in float32, is enough.",
-        shown_by=lambda sent: sent.excess > 0,
+        "other_bytes",
+        "You send more or fewer bytes than the averaged tensors have: look for one that is missing, sent twice, or in "
+        "another number format. One all-reduce per tensor, in float32, is enough.",
+        shown_by=lambda sent: sent.excess != 0,
     ),
     Misconception(
         "barrier",

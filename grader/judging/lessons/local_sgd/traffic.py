@@ -99,16 +99,10 @@ SENT = Table[Sent](
         shown_by=lambda sent: 0 < sent.at_the_start == sent.excess,
     ),
     Misconception(
-        "more_sent",
-        "You send more than an average after every `every` updates and at the end. Look at the condition before "
-        "average, and for another collective.",
-        shown_by=lambda sent: sent.excess > 0,
-    ),
-    Misconception(
-        "less_sent",
-        "You send less than an average after every `every` updates and at the end. Look at the condition before "
-        "average.",
-        shown_by=lambda sent: sent.excess < 0,
+        "other_bytes",
+        "You send more or fewer bytes than an average after every `every` updates and at the end. Look at the "
+        "condition before average, and for another collective.",
+        shown_by=lambda sent: sent.excess != 0,
     ),
     Misconception(
         "barrier",

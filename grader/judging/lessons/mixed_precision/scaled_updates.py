@@ -269,11 +269,6 @@ UPDATE = Table[Update](
         lambda update: 1 / update.scale_before,
     ),
     _multiplied(
-        "unscaled_by_the_next_scale",
-        "You divide by the scale of the next update. Change the scale only after the division.",
-        lambda update: update.scale_before / update.right[update.number].scale,
-    ),
-    _multiplied(
         "fixed_divisor",
         "You divide by 65,536 in every update. Divide by `scaler.scale`, which changes.",
         lambda update: update.scale_before / DEFAULT_SCALE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from grader.judging.lessons.model_and_pipeline_parallel.reports import Facts, facts_of, tensors_of
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.model_and_pipeline_parallel.blocks import PARTS, BlockCase, block_cases
 from grader.observation import Observation
 from grader.units import format_bytes
@@ -73,14 +73,13 @@ def judge_split_values(observation: Observation, seed: int) -> Verdict:
         if part.is_right:
             continue
         cut = next(filter(None, map(CUT.judge, blocks)), None)
-        if cut and not (name == "output" and (TABLE.find(answer) or TABLE.find(part))):
+        if cut and name != "output":
             return cut
         expected = f"{NAMES[name]} of the whole block, on {part.case.world_size} ranks"
         rank = next(n for n, pair in enumerate(zip(part.value, part.truth, strict=True)) if not near(*pair))
         off = float((part.value[rank] - part.truth[rank]).abs().max())
         measured = f"up to {off:.3g} away from it on rank {rank}"
-        otherwise = OTHERWISE["held" if name.startswith("held") else name if name == "output" else "gradient"]
-        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=otherwise)
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=OTHER_GRADIENT)
     return Verdict(PASSED, "", f"{len(cases)} blocks on 2 and 3 ranks: output and five gradients of the whole block")
 
 
@@ -207,21 +206,14 @@ def _judge_shapes(block: Block) -> Verdict | None:
     return SHAPES.explain(block, expected=expected, measured=measured, otherwise=OTHER_SHAPES)
 
 
-def _is_whole(block: Block) -> bool:
-    return all(shapes == block.shapes_of(block.case.inner) for shapes in block.shapes)
+def _has_whole(block: Block) -> bool:
+    whole = block.shapes_of(block.case.inner)
+    return any(all(shapes[part] == whole[part] for shapes in block.shapes) for part in PARTS[:3])
 
 
-def _has_whole(*parts: str) -> Callable[[Block], bool]:
-    def has_whole(block: Block) -> bool:
-        whole = block.shapes_of(block.case.inner)
-        return all(shapes[part] == whole[part] for shapes in block.shapes for part in parts)
-
-    return has_whole
-
-
-def _is_by_chunk(block: Block) -> bool:
-    pieces = [len(one) for one in torch.arange(block.case.inner).chunk(block.size)]
-    return [shapes["up.bias"][0] for shapes in block.shapes] == pieces != block.shares(block.size)
+def _is_of_other_sizes(block: Block) -> bool:
+    sizes = [shapes["up.bias"][0] for shapes in block.shapes]
+    return sum(sizes) == block.case.inner and sizes != block.shares(block.size)
 
 
 def _is_floor(block: Block) -> bool:
@@ -230,7 +222,7 @@ def _is_floor(block: Block) -> bool:
 
 
 def _is_cut_across(block: Block) -> bool:
-    return any(shapes["up.weight"][1] != block.case.width for shapes in block.shapes)
+    return any(shapes["up.weight"][1:] + shapes["down.weight"][:1] != 2 * [block.case.width] for shapes in block.shapes)
 
 
 def _is_transposed(block: Block) -> bool:
@@ -239,19 +231,15 @@ def _is_transposed(block: Block) -> bool:
     return any(one == right != right[::-1] for one, right in pairs)
 
 
-def _is_output_cut(block: Block) -> bool:
-    return any(shapes["down.weight"][0] != block.case.width for shapes in block.shapes)
+def _is_held(answer: Answer) -> bool:
+    return str(answer.key).startswith("held")
 
 
 near = within(relative=1e-4, absolute=2e-5)  # float32 sums of up to 50 products, in another order
-OTHERWISE = {
-    "held": "You store other numbers than the rank's share of the whole block, or cut them in another order than "
-    "`tensor_split`. Look at how `up` and `down` are made; the bias of `down` is whole on every rank.",
-    "output": "You compute another output than the whole block. Write down for two ranks what each has after `up`, "
-    "after the activation, after `down`, and after the sum.",
-    "gradient": "You return the output of the whole block, but get another gradient. Write down for two ranks which "
-    "gradient each has behind the sum, and which at the block's input.",
-}
+OTHER_GRADIENT = (
+    "You return the output of the whole block, but get another gradient. Write down for two ranks which gradient each "
+    "has behind the sum, and which at the block's input."
+)
 OTHER_SHAPES = (
     "You give a rank another share than `tensor_split`: some rows of `up` and the same columns of `down`, one more on "
     "the first ranks where the ranks do not divide them."
@@ -367,6 +355,38 @@ TABLE = ReferenceTable(
         {OF_BIAS: "gradient.flatten(0, -2).sum(0) / case.world_size"},
         variants=[{OF_BIAS: "gradient.flatten(0, -2).sum(0) * (rank == 0)"}],
     ),
+    Misconception(
+        "input_cut_off",
+        "You cut the graph at the input, so that it gets no gradient. Apply the boundary to the input as it is.",
+        {INPUT: "torch.zeros_like(hidden)"},
+    ),
+    Misconception(
+        "other_features_held",
+        "You hold the right number of inner features, but others than `tensor_split` gives to this rank, or in another "
+        "order. Rows of `up` and columns of `down` with the rank's number belong together.",
+        shown_by=lambda answer: (
+            _is_held(answer)
+            and all(bool(torch.isin(one, torch.cat([*map(torch.flatten, answer.truth)])).all()) for one in answer.value)
+        ),
+    ),
+    Misconception(
+        "not_copied",
+        "You hold numbers that are not in the whole block, such as zeros or those of a new layer. Copy the rank's "
+        "share of each weight and of the first bias, and the whole second bias.",
+        shown_by=_is_held,
+    ),
+    Misconception(
+        "output_differs_between_ranks",
+        "You return another output on some rank than on rank 0. Every rank needs the whole sum, and does the same with "
+        "it.",
+        shown_by=lambda answer: answer.key == "output" and not all(near(one, answer.value[0]) for one in answer.value),
+    ),
+    Misconception(
+        "same_wrong_output",
+        "You return one output on all ranks, but not that of the whole block. A rank's part is `down.weight` times the "
+        "activation of `up`; only the second bias follows the sum.",
+        shown_by=lambda answer: answer.key == "output",
+    ),
     run=lambda split_block, case: split_block(case),
     cases=block_cases,
     is_near=near,
@@ -374,15 +394,21 @@ TABLE = ReferenceTable(
 
 SHAPES: Table[Block] = Table(
     Misconception(
-        "whole_on_every_rank",
-        "You keep the whole block on every rank. Each rank holds some rows of `up` and the same columns of `down`.",
-        shown_by=_is_whole,
+        "stored_transposed",
+        "You store the weight of a layer transposed. A linear layer has [outputs, inputs].",
+        shown_by=_is_transposed,
     ),
     Misconception(
-        "chunk_for_tensor_split",
-        "You cut with `chunk`, whose pieces differ by more than one element, or which makes fewer than there are "
-        "ranks. Use `tensor_split`.",
-        shown_by=_is_by_chunk,
+        "cut_along_the_other_dimension",
+        "You cut a layer along the other dimension. Cut `up` along its outputs, the rows of its weight, because the "
+        "activation needs whole sums, and `down` along its inputs: a rank has only its own inner features.",
+        shown_by=_is_cut_across,
+    ),
+    Misconception(
+        "whole_on_every_rank",
+        "You keep this part whole on every rank. Each rank holds some rows of `up`, with their biases, and the same "
+        "columns of `down`.",
+        shown_by=_has_whole,
     ),
     Misconception(
         "rest_left_out",
@@ -390,42 +416,13 @@ SHAPES: Table[Block] = Table(
         shown_by=_is_floor,
     ),
     Misconception(
-        "stored_transposed",
-        "You store the weight of a layer transposed. A linear layer has [outputs, inputs].",
-        shown_by=_is_transposed,
-    ),
-    Misconception(
-        "first_layer_cut_across",
-        "You cut the first layer along its inputs. Then nobody can apply the activation before a sum: cut it along its "
-        "outputs, the rows of its weight.",
-        shown_by=_is_cut_across,
-    ),
-    Misconception(
-        "second_layer_cut_along_outputs",
-        "You cut the second layer along its outputs. A rank has only its own inner features: cut the layer along its "
-        "inputs, the columns of its weight.",
-        shown_by=_is_output_cut,
-    ),
-    Misconception(
-        "second_layer_whole",
-        "You keep the whole second layer on every rank. A rank needs only the columns that belong to its own inner "
-        "features.",
-        shown_by=_has_whole("down.weight"),
-    ),
-    Misconception(
-        "first_bias_whole",
-        "You keep the first bias whole on every rank. It has a number for each inner feature: cut it as the rows.",
-        shown_by=_has_whole("up.bias"),
+        "shares_of_other_sizes",
+        "You share out all inner features, but in other sizes than `tensor_split`, as with `chunk`, or with the rest "
+        "on the last rank. The first ranks have one more each.",
+        shown_by=_is_of_other_sizes,
     ),
 )
 CUT: Table[Block] = Table(
-    Misconception(
-        "input_changed",
-        "You write into the block's input. An all-reduce overwrites its tensor: give it a copy of a result.",
-        shown_by=lambda block: not all(facts["input_kept"] for facts in block.ranks),
-        expected="the input as it was",
-        measured="other values",
-    ),
     Misconception(
         "bias_cut_off",
         "You leave the second bias without a gradient: it is detached, or added on one rank only. Every rank adds it, "
@@ -475,27 +472,12 @@ SHARE: Table[Block] = Table(
         measured="forward: {forward}; backward: {backward}",
     ),
     Misconception(
-        "forward_not_one_all_reduce",
-        "You make another number of all-reduces in forward, or of another size. One is enough: the parts of the "
-        "output, behind the second layer.",
-        shown_by=lambda block: not block.has_one("forward"),
-        expected="one all-reduce of {tensor_bytes} bytes in forward",
-        measured="{forward}",
-    ),
-    Misconception(
-        "backward_without_all_reduce",
-        "You make no all-reduce in backward. Each rank has only a part of the gradient of the input.",
-        shown_by=lambda block: not any(block.calls("backward")),
-        expected="one all-reduce of {tensor_bytes} bytes in backward",
-        measured="none",
-    ),
-    Misconception(
-        "backward_not_one_all_reduce",
-        "You make several all-reduces in backward, or one of another size. Only the gradient of the input has parts on "
-        "all ranks.",
-        shown_by=lambda block: not block.has_one("backward"),
-        expected="one all-reduce of {tensor_bytes} bytes in backward",
-        measured="{backward}",
+        "not_one_all_reduce",
+        "You make another number of all-reduces, or of another size. In forward, sum the parts of the output behind "
+        "the second layer; in backward, the gradient of the input.",
+        shown_by=lambda block: not all(map(block.has_one, ("forward", "backward"))),
+        expected="one all-reduce of {tensor_bytes} bytes in each direction",
+        measured="forward: {forward}; backward: {backward}",
     ),
     Misconception(
         "computed_with_the_whole",

@@ -141,25 +141,25 @@ class Returned:
     outputs: Sequence[Tensor | None]
 
     @property
-    def shapes(self) -> list[list[int]]:
-        """Their shapes."""
-        return [[] if one is None else list(one.shape) for one in self.outputs]
+    def forms(self) -> list[str]:
+        """Their shapes and number formats."""
+        return ["no tensor" if one is None else f"{list(one.shape)} {one.dtype}" for one in self.outputs]
 
     @property
-    def wanted(self) -> list[list[int]]:
-        """The shapes that they should have."""
-        case = self.ring.case
-        return [list(case.make_shares(rank)[0].shape) for rank in range(case.world_size)]
-
-    @property
-    def dtypes(self) -> list[str]:
-        """Their number formats."""
-        return [str(one.dtype) for one in self.outputs if one is not None]
+    def wanted(self) -> list[str]:
+        """The forms that they should have."""
+        queries = [self.ring.case.make_shares(rank)[0] for rank in range(self.ring.case.world_size)]
+        return [f"{list(one.shape)} {one.dtype}" for one in queries]
 
 
 def _is_overflowing(answer: Answer) -> bool:
     """Return whether only the sequence with large scores is wrong, and has numbers that are not finite."""
     return answer.wrong == [2] and not all(bool(one.isfinite().all()) for one in answer.values[2])
+
+
+def _is_multiple_for_each_query(answer: Answer) -> bool:
+    ratios = [one / other for one, other in zip(answer.value, answer.truth, strict=True)]
+    return all(torch.allclose(one, one[..., :1].expand_as(one), rtol=1e-6) for one in ratios)
 
 
 near = within(relative=1e-9, absolute=1e-11)
@@ -208,12 +208,6 @@ TABLE = ReferenceTable(
         measured="NaN or infinity, only where scores are large",
     ),
     Misconception(
-        "never_divided",
-        "You add up weighted values and never divide by the sum of the weights. Keep that sum, or its logarithm, over "
-        "all shares.",
-        {WEIGHED: "output + scores.exp() @ value"},
-    ),
-    Misconception(
         "softmaxes_added",
         "You add up the outputs of the shares. Each softmax divides by its own sum: weigh them by the logsumexp.",
         {WEIGHED: "output + scores.softmax(dim=-1) @ value"},
@@ -237,14 +231,30 @@ TABLE = ReferenceTable(
         variants=[{"            logsumexp = merged\n": ""}],
     ),
     Misconception(
-        "not_scaled",
-        "You leave out the factor on the scores. It is one over the square root of head_dim.",
+        "scaled_by_another_number",
+        "You multiply the scores by another number, or by none. It is one over the square root of head_dim, the size "
+        "of a query.",
         {SCALE: "1"},
+        variants=[{SCALE: "case.head_dim**-1"}, {SCALE: "key.shape[1] ** -0.5"}, {SCALE: "case.time**-0.5"}],
     ),
     Misconception(
-        "scaled_without_the_root",
-        "You divide the scores by head_dim. It is its square root.",
-        {SCALE: "case.head_dim**-1"},
+        "computed_in_float32",
+        "You are as far from the right output as float32 is. Compute and send in float64, as the inputs are.",
+        shown_by=lambda answer: all(
+            map(within(relative=1e-4, absolute=1e-4), answer.values, answer.table.truths(answer.seed))
+        ),
+    ),
+    Misconception(
+        "weights_do_not_sum_to_one",
+        "You return the right output times another number for each query, so the weights of its keys do not sum to 1. "
+        "Divide by the sum over all shares; begin with zeros and a logsumexp of -inf.",
+        shown_by=_is_multiple_for_each_query,
+    ),
+    Misconception(
+        "masked",
+        "You are right for the last position and wrong for earlier ones, as with a causal mask. There is no mask: "
+        "every query attends to all keys.",
+        shown_by=lambda answer: near(answer.value[-1][:, -1], answer.truth[-1][:, -1]),
     ),
     run=lambda merged_outputs, case: merged_outputs(case),
     cases=context_cases,
@@ -252,26 +262,12 @@ TABLE = ReferenceTable(
 )
 FORMS: Table[Returned] = Table(
     Misconception(
-        "returned_no_tensor",
-        "You return no tensor on some rank. Return the output of the rank's own queries.",
-        shown_by=lambda returned: any(one is None for one in returned.outputs),
-        expected="a tensor on every rank",
-        measured="something else",
-    ),
-    Misconception(
-        "output_of_another_shape",
-        "You return an output of another shape. Each rank returns the output of its own queries, [heads, own "
-        "positions, head_dim].",
-        shown_by=lambda returned: returned.shapes != returned.wanted,
-        expected="outputs of shapes {wanted}",
-        measured="{shapes}",
-    ),
-    Misconception(
-        "output_of_another_format",
-        "You return another number format. Keep that of the query.",
-        shown_by=lambda returned: set(returned.dtypes) != {"torch.float64"},
-        expected="float64",
-        measured="{dtypes}",
+        "output_of_another_form",
+        "You return something else than a tensor like the query. Each rank returns the output of its own queries, "
+        "[heads, own positions, head_dim], in their number format.",
+        shown_by=lambda returned: returned.forms != returned.wanted,
+        expected="{wanted}",
+        measured="{forms}",
     ),
 )
 RINGS: Table[Ring] = Table(
@@ -283,17 +279,13 @@ RINGS: Table[Ring] = Table(
         measured="{calls}",
     ),
     Misconception(
-        "inputs_changed",
-        "You write into the rank's query, key or value. Leave them as they are.",
-        shown_by=lambda ring: not all(facts["inputs_kept"] for facts in ring.ranks),
-        expected="query, key and value as they were",
-        measured="other values",
-    ),
-    Misconception(
         "one_step_too_many",
         "You send keys and values once more than needed, or leave a message unread. After N - 1 steps every rank has "
         "seen all shares.",
-        shown_by=lambda ring: any(facts["unread"] for facts in ring.ranks) or set(ring.sent) == {ring.all_bytes},
+        shown_by=lambda ring: (
+            any(facts["unread"] for facts in ring.ranks)
+            or (set(ring.sent) == {ring.all_bytes} and len(ring.ranks[0]["sent"]) % ring.case.world_size == 0)
+        ),
         expected="{wanted} bytes sent by the ranks",
         measured="{sent}",
     ),

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from grader.judging.equivalence import compare
+from grader.judging.equivalence import RELATIVE_TOLERANCE, compare
 from grader.judging.lessons.model_and_pipeline_parallel.reports import Facts, facts_of, tensors_of
 from grader.judging.misconceptions import Misconception, Table
 from grader.judging.references import ReferenceTable
@@ -125,9 +125,14 @@ class Pipeline:
         return [len(self.sent(rank)) for rank in range(self.size)]
 
     @property
-    def wanted_counts(self) -> list[int]:
-        """How many messages each rank has to send."""
-        return [len(self.wanted(rank)) for rank in range(self.size)]
+    def bytes(self) -> list[int]:
+        """How many bytes each rank sent."""
+        return [sum(size for _, size in self.sent(rank)) for rank in range(self.size)]
+
+    @property
+    def wanted_bytes(self) -> list[int]:
+        """How many bytes each rank has to send."""
+        return [sum(size for _, size in self.wanted(rank)) for rank in range(self.size)]
 
     @property
     def calls(self) -> list[str]:
@@ -187,8 +192,7 @@ def judge_pipeline_gradients(observation: Observation, seed: int) -> Verdict:
     expected = f"the gradient of the mean loss on rank {rank} of {case.world_size}, {case.micro_batches} micro-batches"
     rest = f", and a rest of {off.residual:.0%} of its norm" if off.residual >= 0.005 else ""
     measured = f"{off.factor:.3g} times that gradient{rest}"
-    otherwise = WRONG_LOSS if rank == case.world_size - 1 else WRONG_GRADIENT_RECEIVED
-    return GRADIENTS.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+    return GRADIENTS.explain(answer, expected=expected, measured=measured, otherwise=WRONG_LOSS)
 
 
 def judge_pipeline_schedule(observation: Observation, seed: int) -> Verdict:
@@ -222,12 +226,8 @@ def _are_equal(answer: Sequence[Tensor], value: Sequence[Tensor]) -> bool:
 
 
 WRONG_LOSS = (
-    "You already have another gradient on the last rank, which receives none. Look at the loss and the target of each "
-    "micro-batch, and at what changes weights or gradients between two backward passes."
-)
-WRONG_GRADIENT_RECEIVED = (
-    "You have the right gradients on later ranks, but not on this one. Look at what it receives: `hidden.grad` of the "
-    "next rank, for the oldest micro-batch in flight."
+    "You already have another gradient on the last rank, which receives none, by more than a factor. Look at the loss "
+    "and the target of each micro-batch, and at what changes gradients between two backward passes."
 )
 OTHER_ORDER = (
     "You run forwards and backwards in another order than 1F1B. Write down the order of each rank for 3 ranks and 4 "
@@ -282,6 +282,21 @@ GRADIENTS = ReferenceTable(
             {TARGETS: "[*case.make_targets()[1:], case.make_targets()[0]], strict"},
         ],
     ),
+    Misconception(
+        "another_loss",
+        "You get a constant factor of the right gradient on the last rank, so another loss than the mean of the step. "
+        "Look at its mean over rows and features, and at what divides it.",
+        shown_by=lambda answer: (
+            compare(answer.value[-1], answer.truth[-1]).residual <= RELATIVE_TOLERANCE
+            and not _is_equal(answer.value[-1], answer.truth[-1])
+        ),
+    ),
+    Misconception(
+        "wrong_gradient_received",
+        "You have the right gradient on the last rank, and then not on a rank before it. Look at what that rank "
+        "receives: `hidden.grad` of the next one, whole, for its oldest micro-batch in flight.",
+        shown_by=lambda answer: _is_equal(answer.value[-1], answer.truth[-1]),
+    ),
     run=lambda step_gradients, case: step_gradients(case),
     cases=pipeline_cases,
     is_near=_are_equal,
@@ -311,21 +326,18 @@ ORDERS = ReferenceTable(
         "You run one forward too many ahead. On the last rank each backward follows its own forward.",
         {AHEAD: "min(ranks - rank, micro_batches)"},
     ),
-    Misconception(
-        "backward_out_of_order",
-        "You run the latest micro-batch backward first. The next rank sends gradients in the order of the forwards: "
-        "take the oldest.",
-        shown_by=lambda answer: any(
-            [int(name[1:]) for name in order if name[0] == "B"]
-            != sorted(int(name[1:]) for name in order if name[0] == "B")
-            for orders in answer.values
-            for order in orders
-        ),
-    ),
     run=lambda order_of, case: [order_of(rank, case.world_size, case.micro_batches) for rank in range(case.world_size)],
     cases=pipeline_cases,
 )
 RUNS: Table[Pipeline] = Table(
+    Misconception(
+        "weights_changed",
+        "You change weights within the step, so later passes run with other ones. Leave the gradients; an update "
+        "comes after the step.",
+        shown_by=lambda pipeline: not all(facts["weights_kept"] for facts in pipeline.ranks),
+        expected="the weights as they were",
+        measured="other weights on some rank",
+    ),
     Misconception(
         "backward_never_run",
         "You leave micro-batches without a backward on some rank. After the last forward, the micro-batches in flight "
@@ -385,20 +397,12 @@ MESSAGES: Table[Pipeline] = Table(
         measured="twice as many bytes",
     ),
     Misconception(
-        "other_number_of_messages",
-        "You send another number of messages. Each micro-batch is sent once to the next rank, and its gradient once to "
-        "the one before.",
-        shown_by=lambda pipeline: pipeline.counts != pipeline.wanted_counts,
-        expected="{wanted_counts} messages from the ranks",
-        measured="{counts}",
-    ),
-    Misconception(
         "other_messages",
-        "You send tensors of another size, or to another rank. An activation goes to the next rank, a gradient of its "
-        "size comes back.",
+        "You send something else than one output to the next rank and one gradient to the rank before, for each "
+        "micro-batch.",
         shown_by=lambda pipeline: not pipeline.are_sent(pipeline.wanted),
-        expected="activations and gradients of their size between neighbours",
-        measured="others",
+        expected="{wanted_bytes} bytes from the ranks, in activations and their gradients",
+        measured="{bytes} bytes, in {counts} messages",
     ),
     Misconception(
         "sends_wait_for_each_other",

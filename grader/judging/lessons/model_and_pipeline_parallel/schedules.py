@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
-from grader.lessons.model_and_pipeline_parallel.schedules import GPIPE, ONE_BY_ONE, ScheduleCase, schedule_cases
+from grader.judging.references import Answer, ReferenceTable
+from grader.lessons.model_and_pipeline_parallel.schedules import (
+    GPIPE,
+    ONE_BY_ONE,
+    ONE_F_ONE_B,
+    ScheduleCase,
+    schedule_cases,
+)
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
 
@@ -70,6 +77,15 @@ def _run(pipeline_of: Callable[..., tuple[float, float]], case: ScheduleCase) ->
     return {IDLE: [idle for idle, _ in pairs], IN_FLIGHT: [held for _, held in pairs]}
 
 
+def _is_wrong_only(answer: Answer, is_one: Callable[[ScheduleCase], bool]) -> bool:
+    cases = answer.table.reference.cases(answer.seed)
+    return answer.key == IDLE and all(is_one(cases[index]) for index in answer.wrong)
+
+
+def _step_ratio(given: float, right: float) -> float:
+    return round((1 - right) / (1 - given), 6) if given < 1 else 0.0
+
+
 OTHERWISE = {
     IDLE: "Your idle share is wrong. Draw one row for each stage and one box for each forward and backward, then add "
     "up when the last box ends, and how much of that time the row is filled.",
@@ -83,7 +99,6 @@ SECONDS = "seconds = (stages - 1) * own + micro_batches * last"
 EACH = "seconds = micro_batches * ((stages - 1) * own + last)"
 BUSY = "(last if stage == stages - 1 else own)"
 HELD = "min(stages - stage, micro_batches)"
-OF_GPIPE = "        held = micro_batches\n"
 TABLE = ReferenceTable(
     pipeline_of,
     Misconception(
@@ -112,6 +127,12 @@ TABLE = ReferenceTable(
         "percent",
         "You return a percentage. A share is between 0 and 1.",
         {SHARE: "100 * (1 - busy / seconds), held"},
+    ),
+    Misconception(
+        "share_rounded",
+        "You round the idle share. Return it as it is.",
+        {SHARE: "round(1 - busy / seconds, 2), held"},
+        variants=[{SHARE: "round(1 - busy / seconds, 3), held"}, {SHARE: "round(1 - busy / seconds, 4), held"}],
     ),
     Misconception(
         "stages_taken_for_equal",
@@ -147,24 +168,11 @@ TABLE = ReferenceTable(
         variants=[{SECONDS: "seconds = (stages - 1 + micro_batches) * own + head"}],
     ),
     Misconception(
-        "same_share_for_every_stage",
-        "You return one idle share for all stages. The last one computes longer than the others in the same step: "
-        "subtract what the stage itself does.",
-        {BUSY: "last"},
-        variants=[{BUSY: "own"}, {BUSY: f"(own if schedule == {ONE_BY_ONE!r} and stage < stages - 1 else last)"}],
-    ),
-    Misconception(
         "stages_instead_of_gaps",
         "You let the first micro-batch pass one stage too many. While it goes from the first to the last stage, it "
         "passes `stages - 1` others.",
         {SECONDS: "seconds = stages * own + micro_batches * last"},
         variants=[{SHARE: "stages / (micro_batches + stages), held"}],
-    ),
-    Misconception(
-        "bubble_counted_twice",
-        "You count the gap for forward and backward twice. At the start a stage waits for forwards, at the end for "
-        "backwards: together that is one forward and one backward of each other stage.",
-        {SECONDS: "seconds = 2 * (stages - 1) * own + micro_batches * last"},
     ),
     Misconception(
         "bubble_of_forward_only",
@@ -189,12 +197,6 @@ TABLE = ReferenceTable(
             {SECONDS: "seconds = stage * own + micro_batches * last"},
             {SECONDS: "seconds = (stages - 1 - stage) * own + micro_batches * last"},
         ],
-    ),
-    Misconception(
-        "last_stage_never_idle",
-        "You take the last stage for busy all the time. It waits for the first micro-batch, and when it has finished, "
-        "the gradients have to go back through all other stages.",
-        {SHARE: "(0 if stage == stages - 1 else 1 - busy / seconds), held"},
     ),
     Misconception(
         "smaller_bubble_in_1f1b",
@@ -238,35 +240,49 @@ TABLE = ReferenceTable(
         variants=[{HELD: "stages - stage - 1"}],
     ),
     Misconception(
-        "one_held_in_1f1b",
-        "You let a stage of 1F1B hold a single micro-batch. Only the last one does: the others run forwards ahead, "
-        "while the first gradient is on its way.",
-        {HELD: "1"},
+        "same_share_for_every_stage",
+        "You return one idle share for all stages. The last one computes longer than the others in the same step: "
+        "subtract what the stage itself does.",
+        shown_by=lambda answer: (
+            _is_wrong_only(answer, lambda case: case.head > 0)
+            and all(near(one, shares[0]) for shares in map(answer.part_of, answer.values) for one in shares)
+        ),
     ),
     Misconception(
-        "one_too_many",
-        "You count one micro-batch too many in 1F1B. The last stage holds one: it runs each forward and its backward "
-        "together.",
-        {HELD: "min(stages - stage + 1, micro_batches)"},
+        "wrong_with_few_micro_batches",
+        "You are wrong only where there are fewer micro-batches than stages. Nothing is special there: the first "
+        "micro-batch passes all stages, forward and back.",
+        shown_by=lambda answer: _is_wrong_only(answer, lambda case: case.micro_batches < case.stages),
     ),
     Misconception(
-        "stages_bound_gpipe",
-        "You bound GPipe by the number of stages. It runs all forwards before the first backward, so it holds every "
-        "micro-batch.",
-        {OF_GPIPE: "        held = min(stages, micro_batches)\n"},
-        variants=[
-            {OF_GPIPE: "        held = min(stages - stage, micro_batches)\n"},
-            {OF_GPIPE: "        held = stages\n"},
-        ],
+        "step_of_another_length",
+        "You get the length of the step wrong: too short where your share is too small. Count it from the first box of "
+        "any row of your drawing to the last one; the other stages wait for the slowest one.",
+        shown_by=lambda answer: answer.key == IDLE and len(set(map(_step_ratio, answer.value, answer.truth))) == 1,
     ),
     Misconception(
-        "one_by_one_holds_all",
-        "You let stages hold several micro-batches where they go one by one. Each is finished before the next begins.",
-        {"        held = 1\n": "        held = micro_batches\n"},
-        variants=[
-            {"        held = 1\n": "        held = min(stages, micro_batches)\n"},
-            {"        held = 1\n": "        held = min(stages - stage, micro_batches)\n"},
-        ],
+        "wrong_with_an_output_layer",
+        "You are right for four equal stages, and wrong with an output layer. It runs on the last stage only, once for "
+        "each micro-batch, and the other stages wait for it.",
+        shown_by=lambda answer: _is_wrong_only(answer, lambda case: case.head > 0),
+    ),
+    Misconception(
+        "wrong_without_1f1b",
+        'You hold another number in "{case.schedule}". One by one finishes each micro-batch before the next begins, '
+        "GPipe runs all forwards before the first backward, whatever the stages are.",
+        shown_by=lambda answer: answer.key == IN_FLIGHT and answer.case.schedule != ONE_F_ONE_B,
+    ),
+    Misconception(
+        "too_many_in_1f1b",
+        "You count more micro-batches in 1F1B than a stage holds at once. From its first backward on, it runs one "
+        "forward for each backward: count the forwards before.",
+        shown_by=lambda answer: answer.key == IN_FLIGHT and all(map(operator.ge, answer.value, answer.truth)),
+    ),
+    Misconception(
+        "too_few_in_1f1b",
+        "You count fewer micro-batches in 1F1B than a stage holds at once. The last stage holds one, and each earlier "
+        "stage one more, until it holds all.",
+        shown_by=lambda answer: answer.key == IN_FLIGHT and all(map(operator.le, answer.value, answer.truth)),
     ),
     run=_run,
     cases=schedule_cases,

@@ -129,13 +129,17 @@ OTHERWISE = {
     "merged": "Your merged layer gives other outputs than the adapter. Compare its weight with base + scale * B @ A in "
     "float32, and its bias with the base's.",
 }
-MERGED_IN_PLACE = ("merged_the_base", "changed_by_merge", "unfrozen_by_merge")
+CHANGED = ("base_changed", "merged_the_base", "unfrozen_by_merge")
 START = Table[Start](
     Misconception(
         "base_weight_written",
-        "You write into the base, in forward, or in merged(). It stays as it is to the bit: make a new layer.",
-        shown_by=lambda start: start.facts["is_base_changed"],
-        measured="other weights of the base",
+        "You write into the base, in forward or in merged(), or merged() returns it or changes your adapter. Both stay "
+        "as they are to the bit: make a new layer.",
+        shown_by=lambda start: (
+            any(start.facts[f"is_{how}"] for how in CHANGED)
+            or (start.facts["is_changed_by_merge"] and not start.facts["is_random"])
+        ),
+        measured="a base or an adapter that is no longer what it was",
     ),
     Misconception(
         "both_factors_zero",
@@ -199,12 +203,6 @@ START = Table[Start](
         expected="equal outputs for equal inputs",
         shown_by=lambda start: start.facts["is_random"],
         measured="other outputs in a second call",
-    ),
-    Misconception(
-        "merged_in_place",
-        "You return the base from merged(), or change the adapter or a requires_grad there. Make a new layer.",
-        shown_by=lambda start: any(start.facts[f"is_{how}"] for how in MERGED_IN_PLACE),
-        measured="an adapter with other outputs or more trained parameters after merged()",
     ),
     Misconception(
         "dense_update_built",

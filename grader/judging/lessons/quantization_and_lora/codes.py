@@ -180,16 +180,14 @@ FORMATS = Table[Formats](
     ),
     Misconception(
         "filling_packed",
-        "You pack the zeros that fill the last block up. Cut them off before you pack.",
-        shown_by=lambda formats: (
-            prod(formats.packed) == formats.case.blocks * formats.case.block_size // 2 != formats.bytes
-        ),
+        "You pack more than the codes, as the zeros that fill the last block up. Cut them off before you pack.",
+        shown_by=lambda formats: prod(formats.packed) > formats.bytes,
         measured="{packed} bytes",
     ),
     Misconception(
         "last_code_lost",
-        "You drop the last code of an odd number of them. Its byte has a free half.",
-        shown_by=lambda formats: prod(formats.packed) == formats.case.numbers // 2 != formats.bytes,
+        "You drop codes, as the last one of an odd number of them. Its byte has a free half.",
+        shown_by=lambda formats: prod(formats.packed) < formats.bytes,
         measured="{packed} bytes",
     ),
     _count(
@@ -230,12 +228,6 @@ FORMATS = Table[Formats](
         "You return scales in another format. They stay float32.",
         shown_by=lambda formats: formats.facts["scales"]["dtype"] != "float32",
         measured="scales in {facts[scales][dtype]}",
-    ),
-    Misconception(
-        "wrong_number_of_bytes",
-        "You return another number of bytes than pairs of codes.",
-        shown_by=lambda formats: prod(formats.packed) != formats.bytes,
-        measured="{packed} bytes",
     ),
     Misconception(
         "not_flat",

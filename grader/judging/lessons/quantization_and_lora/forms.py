@@ -182,21 +182,19 @@ def _set_factors(model: Any, start: Factors) -> None:
                 getattr(module, factor)["default"].weight.copy_(start[place])
 
 
-FORWARDS = "{forwards} forwards, {in_trainer} of them in Trainer.train"
-NOT_RUN = Misconception[Evidence](
-    "model_not_run",
-    "You never run a language model. Load it from `folder`, and train that one.",
-    shown_by=lambda run: run.forwards == 0,
-    measured="no forward",
-)
 ACCELERATE = Table[Evidence](
     Misconception(
         "trainer_in_its_place",
         "You train with the Trainer. This form is a loop of your own, with an Accelerator.",
         shown_by=lambda run: run.in_trainer > 0,
-        measured=FORWARDS,
+        measured="{forwards} forwards, {in_trainer} of them in Trainer.train",
     ),
-    NOT_RUN,
+    Misconception(
+        "model_not_run",
+        "You call no language model while your function runs. Train the one that you load from `folder`.",
+        shown_by=lambda run: run.forwards == 0,
+        measured="no forward",
+    ),
     Misconception(
         "accelerator_not_used",
         "You train without Accelerate. Prepare model, optimizer and loader.",
@@ -226,15 +224,8 @@ TRAINER = Table[Evidence](
     Misconception(
         "trainer_not_used",
         "You train without the Trainer. Hand it the adapted model, and call its .train().",
-        shown_by=lambda run: not run.calls["trainer"],
-        measured="Trainer.train was not called",
-    ),
-    NOT_RUN,
-    Misconception(
-        "trained_in_a_loop_too",
-        "You run the model outside of the Trainer as well. The Trainer writes the whole loop.",
-        shown_by=lambda run: run.in_trainer < run.forwards,
-        measured=FORWARDS,
+        shown_by=lambda run: not run.in_trainer,
+        measured="no forward in Trainer.train",
     ),
 )
 LOADING = Table[Evidence](
