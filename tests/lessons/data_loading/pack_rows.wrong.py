@@ -32,11 +32,6 @@ def pack_rows(rows, time):
     return tokens, torch.arange(time), mask, F.pad(tokens[1:], (0, 1), value=-100)
 
 
-# %% edit="numbered_through" code="positions_not_reset"
-# Source: positions of the sequence
-# -         positions[start:end] = torch.arange(len(row))
-# +         positions[start:end] = torch.arange(start, end)
-
 # %% edit="from_one" code="positions_from_one"
 # Source: padding_idx + 1, as RoBERTa numbers positions
 # -         positions[start:end] = torch.arange(len(row))
@@ -58,7 +53,7 @@ def pack_rows(rows, time):
 # -         mask[start:end, start:end] = torch.ones(len(row), len(row), dtype=torch.bool).tril()
 # +         mask[start:end, start:end] = torch.ones(len(row), len(row), dtype=torch.bool).triu()
 
-# %% edit="all_visible" code="everything_visible"
+# %% edit="all_visible" code="too_much_visible"
 # Source: no mask
 # -     return tokens, positions, mask, targets
 # +     return tokens, positions, torch.ones_like(mask), targets
@@ -91,17 +86,17 @@ def pack_rows(rows, time):
 # -         targets[start : end - 1] = row[1:]
 # +         targets[start + 1 : end] = row[1:]
 
-# %% edit="rolled" code="targets_wrap_around"
+# %% edit="rolled" code="target_where_nothing_follows"
 # Source: torch.roll
 # -         targets[start : end - 1] = row[1:]
 # +         targets[start:end] = row.roll(-1)
 
-# %% edit="zero_for_none" code="border_target_zero"
+# %% edit="zero_for_none" code="target_where_nothing_follows"
 # Source: padding token as a target
 # -     positions, targets = torch.zeros_like(tokens), torch.full_like(tokens, -100)
 # +     positions, targets = torch.zeros_like(tokens), torch.zeros_like(tokens)
 
-# %% edit="one_more_left_out" code="one_target_too_few"
+# %% edit="one_more_left_out" code="other_targets"
 # Source: -100 at both sides of a border
 # -         targets[start : end - 1] = row[1:]
 # +         targets[start : end - 1] = row[1:]
@@ -139,3 +134,14 @@ def pack_rows(rows, time):
 # Source: tril(-1) of a mask that is False elsewhere
 # -     return tokens, positions, mask, targets
 # +     return tokens, positions, mask.tril(-1), targets
+
+# %% edit="longest_first" code="tokens_in_other_places"
+# Source: first-fit decreasing, from the exercise on padding
+# -     tokens = F.pad(torch.cat(rows), (0, time - sum(map(len, rows))))
+# +     rows = sorted(rows, key=len, reverse=True)
+# +     tokens = F.pad(torch.cat(rows), (0, time - sum(map(len, rows))))
+
+# %% edit="window_of_three" code="too_little_visible"
+# Source: a sliding window, as long contexts use it
+# -         mask[start:end, start:end] = torch.ones(len(row), len(row), dtype=torch.bool).tril()
+# +         mask[start:end, start:end] = torch.ones(len(row), len(row), dtype=torch.bool).tril().triu(-2)

@@ -75,12 +75,12 @@ def padding_tokens(lengths, rows, time):
 # -     padding = {"fixed": len(lengths) * time - sum(lengths), "packed": sum(rooms)}
 # +     padding = {"fixed": len(lengths) * time - sum(lengths), "packed": 0}
 
-# %% edit="first_fit_unsorted" code="packed_in_the_order_of_the_data"
+# %% edit="first_fit_unsorted" code="other_number_of_sequences"
 # Source: first fit without the decreasing
 # -     for length in longest_first:
 # +     for length in lengths:
 
-# %% edit="next_fit" code="last_sequence_only"
+# %% edit="next_fit" code="other_number_of_sequences"
 # Source: next fit, as a loop over the data writes it
 # -         place = next((at for at, room in enumerate(rooms) if room >= length), len(rooms))
 # +         place = len(rooms) - 1 if rooms and rooms[-1] >= length else len(rooms)
@@ -102,7 +102,7 @@ def padding_tokens(lengths, rows, time):
 # +         fits = [at for at, room in enumerate(rooms) if room >= length]
 # +         place = max(fits, key=rooms.__getitem__, default=len(rooms))
 
-# %% edit="shortest_packed_first" code="last_sequence_only"
+# %% edit="shortest_packed_first" code="other_number_of_sequences"
 # Source: sorted() as it comes
 # -     for length in longest_first:
 # +     for length in longest_first[::-1]:
@@ -112,3 +112,13 @@ def padding_tokens(lengths, rows, time):
 # -     padding = {"fixed": len(lengths) * time - sum(lengths), "packed": sum(rooms)}
 # +     full = -(-len(lengths) // rows) * rows
 # +     padding = {"fixed": full * time - sum(lengths), "packed": sum(rooms)}
+
+# %% edit="multiples_of_8" code="other_size_of_batches"
+# Source: pad_to_multiple_of=8, as a collator has it
+# -         return sum(len(batch) * max(batch) for batch in batches)
+# +         return sum(len(batch) * -(-max(batch) // 8) * 8 for batch in batches)
+
+# %% edit="first_row_twice" code="rows_packed_twice"
+# Source: a new sequence is opened with its row, and the row is placed again
+# -             rooms.append(time)
+# +             rooms.append(time - length)

@@ -116,10 +116,10 @@ def train_batches_with_accelerate(model, dataset, batches, collate, learning_rat
 # Source: zero_grad forgotten
 # -         optimizer.zero_grad()
 
-# %% edit="adamw" code="another_optimizer"
-# Source: the usual optimizer
+# %% edit="momentum" code="updates_differ"
+# Source: SGD as vision models use it
 # -     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate)
-# +     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate)
+# +     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=0.9)
 
 # %% edit="rate_times_ranks" code="other_learning_rate"
 # Source: the linear scaling rule

@@ -135,3 +135,9 @@ def train_batches_with_trainer(model, dataset, batches, collate, learning_rate):
 # +             rank = self.args.process_index
 # +             own = lambda rows: {name: value[rank::ranks] for name, value in collate(rows).items()}
 # +             return DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=own)
+
+# %% edit="loop_as_well" code="forwards_outside_trainer"
+# Source: the raw form left in the cell
+# -     BatchTrainer(model, arguments, train_dataset=dataset, data_collator=collate).train()
+# +     train_raw(model, dataset, batches, collate, learning_rate)
+# +     BatchTrainer(model, arguments, train_dataset=dataset, data_collator=collate).train()

@@ -96,3 +96,13 @@ def workers_needed(log):
 # Source: // of two floats
 # -     return min(log.cores, -int(-preparing // busy))
 # +     return min(float(log.cores), -(-preparing // busy))
+
+# %% edit="longest_wait" code="too_many_workers"
+# Source: the worst step taken as the measure
+# -     wait, busy = sum(log.wait_seconds), sum(log.busy_seconds)
+# +     wait, busy = max(log.wait_seconds), sum(log.busy_seconds) / len(log.busy_seconds)
+
+# %% edit="waits_added" code="too_few_workers"
+# Source: the missing workers, from the waiting time alone
+# -     return min(log.cores, -int(-preparing // busy))
+# +     return min(log.cores, log.workers - int(-wait // busy))

@@ -32,14 +32,6 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 # -     start = next(event["ts"] for event in events if event["name"] == "ProfilerStep#1")
 # +     start = events[0]["ts"]
 
-# %% edit="sums_with_warm_up" code="warm_up_included"
-# Source: the gaps begin with step 1, and the sums do not
-# -     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
-# -     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
-# +     kernels = [event for event in events if event["cat"] == "kernel"]
-# +     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
-# +     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
-
 # %% edit="from_the_first_kernel" code="wait_for_the_first_kernel_left_out"
 # Source: the time in which the device is used, from its first kernel to its last
 # -     idle, loading, end = 0.0, 0.0, start
@@ -108,11 +100,6 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 # +         loading = sum(stop - begin for begin, stop in loads if begin >= start)
 # +         return "data" if loading > idle / 2 else "launch"
 
-# %% edit="gaps_with_loading" code="loading_not_cut_to_the_gaps"
-# Source: each gap is explained by what happens in it
-# -             loading += sum(max(0.0, min(stop, kernel["ts"]) - max(begin, end)) for begin, stop in loads)
-# +             loading += (kernel["ts"] - end) * any(begin < kernel["ts"] and stop > end for begin, stop in loads)
-
 # %% edit="share_of_all_time" code="loading_compared_with_another_time"
 # Source: the share of a row of the trace
 # -         return "data" if loading > idle / 2 else "launch"
@@ -155,3 +142,34 @@ def diagnose_trace(events, flops_per_second, bytes_per_second):
 # Source: the side with the higher rate
 # -     return "compute" if computing > moving else "memory"
 # +     return "memory" if computing > moving else "compute"
+
+
+# %% answer="vote_of_the_steps" code="busy_taken_for_idle"
+# Source: each step diagnosed by itself, between its start and its end on the CPU
+def diagnose_trace(events, flops_per_second, bytes_per_second):
+    votes = []
+    for step in (event for event in events if event["name"].startswith("ProfilerStep") and event["name"][-1] != "0"):
+        start, end = step["ts"], step["ts"] + step["dur"]
+        inside = [event for event in events if event["cat"] == "kernel" and start <= event["ts"] < end]
+        busy, until = 0.0, start
+        for kernel in inside:
+            busy += max(0.0, min(end, kernel["ts"] + kernel["dur"]) - max(until, kernel["ts"]))
+            until = max(until, kernel["ts"] + kernel["dur"])
+        loading = sum(e["dur"] for e in events if "DataLoader" in e["name"] and start <= e["ts"] < end)
+        computing = sum(kernel["args"]["flops"] for kernel in inside) / flops_per_second
+        moving = sum(kernel["args"]["bytes"] for kernel in inside) / bytes_per_second
+        if busy >= 0.7 * (end - start):
+            votes.append("compute" if computing > moving else "memory")
+        else:
+            votes.append("data" if loading > 0.5 * (end - start - busy) else "launch")
+    return max(set(votes), key=votes.count)
+
+
+# %% edit="time_above_the_memory_roof" code="other_sums_compared"
+# Source: the time by which computing exceeds moving, compared with half of moving
+# -     computing = sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second
+# -     moving = sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second
+# -     return "compute" if computing > moving else "memory"
+# +     times = [(k["args"]["flops"] / flops_per_second, k["args"]["bytes"] / bytes_per_second) for k in kernels]
+# +     above = sum(max(0.0, computing - moving) for computing, moving in times)
+# +     return "compute" if above > sum(moving for _, moving in times) / 2 else "memory"

@@ -58,7 +58,7 @@ def kernel_times(rows, inner, columns, number_bytes, flops_per_second, bytes_per
 # -         computing, moving = flops / flops_per_second, numbers * number_bytes / bytes_per_second
 # +         computing, moving = flops / flops_per_second, numbers / bytes_per_second
 
-# %% edit="always_bf16" code="bits_of_the_notebook"
+# %% edit="always_bf16" code="numbers_for_bytes"
 # Source: 2 bytes, as in the notebook's case
 # -         computing, moving = flops / flops_per_second, numbers * number_bytes / bytes_per_second
 # +         computing, moving = flops / flops_per_second, numbers * 2 / bytes_per_second
@@ -89,7 +89,7 @@ def kernel_times(rows, inner, columns, number_bytes, flops_per_second, bytes_per
 # +     work["activation"] = (10 * rows * inner, 2 * rows * inner)
 # +     work["activation_backward"] = (10 * rows * inner, 3 * rows * inner)
 
-# %% edit="moments_kept" code="moments_read_and_not_written"
+# %% edit="moments_kept" code="tensors_of_an_update_miscounted"
 # Source: state is read, the weight is written
 # -     work["update"] = (15 * weights, 7 * weights)
 # +     work["update"] = (15 * weights, 5 * weights)
@@ -130,3 +130,14 @@ def kernel_times(rows, inner, columns, number_bytes, flops_per_second, bytes_per
 # Source: side and seconds, in the other order
 # -         times[name] = (max(computing, moving), "compute" if computing > moving else "memory")
 # +         times[name] = ("compute" if computing > moving else "memory", max(computing, moving))
+
+# %% edit="product_with_bias" code="product_changed"
+# Source: a linear layer has a bias
+# -     outputs, weights = rows * columns, inner * columns
+# +     outputs, weights = rows * columns, inner * columns
+# +     work["product"] = (2 * rows * inner * columns + outputs, rows * inner + weights + outputs + columns)
+
+# %% edit="activation_of_three" code="other_bytes_moved"
+# Source: the saved input written once more
+# -     work["activation"] = (10 * outputs, 2 * outputs)
+# +     work["activation"] = (10 * outputs, 3 * outputs)

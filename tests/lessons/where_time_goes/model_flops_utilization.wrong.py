@@ -75,3 +75,18 @@ def model_flops_utilization(
 # Source: 46.2 %, as published
 # -     return token_flops * tokens_per_second / peak
 # +     return 100 * token_flops * tokens_per_second / peak
+
+# %% edit="head_added" code="other_flops_of_a_token"
+# Source: a vocabulary of 50,257 added, as to the FLOPs of a step
+# -     token_flops = 6 * parameters + 12 * layers * width * time
+# +     token_flops = 6 * parameters + 12 * layers * width * time + 6 * 50_257 * width
+
+# %% edit="sequences_per_second" code="tokens_taken_for_sequences"
+# Source: the FLOPs of a sequence times the rate of tokens
+# -     return token_flops * tokens_per_second / peak
+# +     return time * token_flops * tokens_per_second / peak
+
+# %% edit="sparsity_doubles" code="sparse_rate_used"
+# Source: "which doubles it", read as what to do
+# -     peak = devices * datasheet_flops_per_second / (2 if is_sparse else 1)
+# +     peak = devices * datasheet_flops_per_second * (2 if is_sparse else 1)

@@ -94,15 +94,6 @@ def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
 # +     return (4 if is_checkpointed else 3) * (blocks + head)
 
 
-# %% answer="linear_attention" code="attention_linear_in_time"
-# Source: the cost of a layer per token, without its context
-def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
-    tokens = batch * time
-    block = 2 * tokens * 12 * width**2 + 4 * tokens * width
-    head = 2 * tokens * width * vocabulary
-    return 3 * (layers * block + head) + (layers * block if is_checkpointed else 0)
-
-
 # %% edit="early_stop" code="part_of_a_block_repeated"
 # Source: the counter on a checkpointed model, which stops early
 # -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
@@ -115,13 +106,35 @@ def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
 # +     fifth = batch * time * layers * 2 * time * width
 # +     return 3 * (blocks + head) + fifth + (blocks if is_checkpointed else 0)
 
-# %% edit="one_head" code="attention_per_head_at_full_width"
-# Source: the features of one head
-# -     block = 2 * 12 * width**2 + 2 * 2 * time * width  # for one token: weights, then scores and values
-# +     block = 2 * 12 * width**2 + 2 * 2 * time * (width // heads)
-
 
 # %% answer="one_token" code="one_sequence_counted"
 # Source: the notebook's cell on GPT-2, which counts one token
 def step_flops(layers, width, heads, vocabulary, batch, time, is_checkpointed):
     return 3 * (layers * (24 * width**2 + 4 * time * width) + 2 * width * vocabulary)
+
+
+# %% edit="repeated_twice" code="checkpointed_step_alone"
+# Source: the forward pass counted again for each of the two backward products
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     return 3 * (blocks + head) + (2 * blocks if is_checkpointed else 0)
+
+# %% edit="backward_half_as_long" code="passes_miscounted"
+# Source: the factor of two between the passes, the wrong way round
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     return 2.5 * (blocks + head) + (blocks if is_checkpointed else 0)
+
+# %% edit="optimizer_counted" code="more_than_the_products"
+# Source: a training step ends with the optimizer's
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     optimizer = 15 * (12 * layers * width**2 + vocabulary * width)
+# +     return 3 * (blocks + head) + (blocks if is_checkpointed else 0) + optimizer
+
+# %% edit="head_backward_once" code="less_than_the_products"
+# Source: the gradient of the head's weight forgotten
+# -     return 3 * (blocks + head) + (blocks if is_checkpointed else 0)
+# +     return 3 * blocks + 2 * head + (blocks if is_checkpointed else 0)
+
+# %% edit="width_for_time" code="product_of_another_size"
+# Source: scores taken for a product of the width with itself
+# -     block = 2 * 12 * width**2 + 2 * 2 * time * width  # for one token: weights, then scores and values
+# +     block = 2 * 12 * width**2 + 2 * 2 * width**2

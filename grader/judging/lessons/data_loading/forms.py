@@ -113,7 +113,11 @@ class EpochRun:
     @property
     def is_dealt_twice(self) -> bool:
         """Whether a rank ran every world_size-th of its shares only."""
-        return bool(self.lost) and 0 < self.forwards <= -(-self.updates // self.case.world_size)
+        return (
+            bool(self.lost)
+            and not self.are_batches_lost
+            and 0 < self.forwards <= -(-self.updates // self.case.world_size)
+        )
 
     @property
     def are_batches_lost(self) -> bool:
@@ -294,8 +298,8 @@ ROWS = Table[EpochRun](
     ),
     Misconception(
         "batches_of_other_sizes_lost",
-        "You lose whole batches. With split_batches, Accelerate skips every batch that has not the sampler's "
-        "batch_size. Cut the shares yourself.",
+        "You lose whole batches. With max_steps, or a loop that ends early, the last ones are missing; split_batches "
+        "skips every batch that has not the sampler's batch_size. Cut the shares yourself.",
         shown_by=lambda run: run.are_batches_lost,
         measured="rows {lost} seen by no rank",
     ),
@@ -360,13 +364,14 @@ ROWS = Table[EpochRun](
     ),
 )
 OTHERWISE = {
-    "gradients": "The rows are right, the gradients are not. Look at what the loss is divided by, at the attention "
-    "mask, and at all that happens between backward and step.",
+    "gradients": "The rows are right, the gradients are not. Count your updates, and look at what the loss is divided "
+    "by, at the attention mask, and at all that happens between backward and step, such as clipping.",
     "weights": "The gradients are right, the weights are not. Look at the optimizer and its learning rate.",
 }
 SGD = "torch.optim.SGD(model.parameters(), lr=learning_rate)"
 BACKWARD = "        loss.backward()\n"
 FORWARD = "model(**share).loss"
+near = within(relative=1e-3, absolute=2e-5)
 
 TABLE = ReferenceTable(
     train_epoch,
@@ -419,7 +424,15 @@ TABLE = ReferenceTable(
         "You clear the gradients before the optimizer uses them. Call zero_grad after step, or before backward.",
         {BACKWARD: f"{BACKWARD}        optimizer.zero_grad(set_to_none=False)\n"},
     ),
+    Misconception(
+        "updates_differ",
+        "You have the right gradient in the first update and another in a later one, so you update in another way: "
+        "plain SGD, with `learning_rate` as it is, without momentum or decay, and one zero_grad after each step.",
+        shown_by=lambda answer: (
+            answer.key == "gradients" and answer.value.dim() == 2 and near(answer.value[0], answer.truth[0])
+        ),
+    ),
     run=_run,
     cases=loading_cases,
-    is_near=within(relative=1e-3, absolute=2e-5),
+    is_near=near,
 )

@@ -50,7 +50,7 @@ def judge_packed_rows(observation: Observation, seed: int) -> Verdict:
         case = cases[number]
         expected = f"{part} {_say(one.truth)} for texts of {', '.join(map(str, case.lengths))} tokens, time {case.time}"
         measured = f"{_say(one.value)}; logits up to {apart[number]:.1g} from those of each text alone"
-        return TABLE.explain(answer, one, expected=expected, measured=measured, otherwise=OTHERWISE[part])
+        return TABLE.explain(answer, one, expected=expected, measured=measured, otherwise=OTHERWISE.get(part, ""))
     if max(apart) > LARGEST_ROUNDING:
         raise ValueError(f"right tensors, and logits {max(apart)} from those of each text alone")
     return Verdict(PASSED, "", f"logits within {max(apart):.0e} of those of each text alone, in {len(cases)} sequences")
@@ -69,6 +69,11 @@ def _distance(case: PackingCase, logits: Tensor) -> float:
     return float((logits[: len(truth)] - truth).abs().max())
 
 
+def _differs_in_padding(seen: Tensor, case: PackingCase) -> bool:
+    end = sum(case.lengths)
+    return bool(seen.any()) and not seen[:end, :end].any()
+
+
 def _say(value: Tensor) -> str:
     if value.dim() == 2:
         return f"that lets the rows see {value.sum(dim=1).tolist()} positions"
@@ -80,12 +85,8 @@ def _run(pack: Callable[..., tuple[Tensor, ...]], case: PackingCase) -> dict[str
 
 
 OTHERWISE = {
-    "tokens": "Print your tokens next to the texts. They follow each other in the order of `rows`, without a gap; 0 "
-    "fills what is left over.",
+    "tokens": "You hold other tokens than those of the texts, each once, and 0 for what is left over.",
     "positions": "Print your positions. Where does each text begin?",
-    "mask": "Print your mask as numbers. Compare its rows with those expected: which columns may each see? Look at the "
-    "borders of the texts and at the padding.",
-    "targets": "Print tokens and targets below each other. Which tokens have a next one in their own text?",
 }
 BLOCK = "torch.ones(len(row), len(row), dtype=torch.bool).tril()"
 STRICT = BLOCK.replace("tril()", "tril(-1)")
@@ -96,15 +97,6 @@ WRITE_POSITIONS = "positions[start:end] = torch.arange(len(row))"
 WRITE_TARGETS = "targets[start : end - 1] = row[1:]"
 END = "    return tokens, positions, mask, targets"
 CAUSAL = "torch.ones(time, time, dtype=torch.bool).tril()"
-PADDING_SEES = (
-    f"mask[start:, start:] = {CAUSAL}[start:, start:]",
-    "mask[start:, start:] = True",
-    "mask[start:, :start] = True",
-    "mask[start:] = True",
-    "mask[:, start:] = True",
-    f"mask[start:] = {CAUSAL}[start:]",
-    f"mask[start:, start - len(row) :] = {CAUSAL}[start:, start - len(row) :]",
-)
 SHIFTED = "targets[: start - 1] = tokens[1:start]"
 
 TABLE = ReferenceTable(
@@ -117,11 +109,6 @@ TABLE = ReferenceTable(
             {END: f"    mask[:start, :start] = torch.ones(start, start, dtype=torch.bool).tril()\n{END}"},
             {WRITE_MASK: "mask[start:end, :end] = torch.ones(end, end, dtype=torch.bool).tril()[start:]"},
         ],
-    ),
-    Misconception(
-        "everything_visible",
-        "You let every position see the whole sequence. A language model sees earlier positions of its own text only.",
-        {MASK: "mask = torch.ones(time, time, dtype=torch.bool)", WRITE_MASK: "pass"},
     ),
     Misconception(
         "future_visible",
@@ -155,7 +142,7 @@ TABLE = ReferenceTable(
         "padding_takes_part",
         "You let the padding take part: it sees more than itself, or texts see it. Each padding position attends to "
         "itself alone.",
-        variants=[{END: f"    {line}\n{END}"} for line in PADDING_SEES],
+        shown_by=lambda answer: answer.key == "mask" and _differs_in_padding(answer.value & ~answer.truth, answer.case),
     ),
     Misconception(
         "token_0_taken_for_padding",
@@ -199,25 +186,41 @@ TABLE = ReferenceTable(
         {WRITE_TARGETS: "targets[start:end] = row"},
         variants=[{WRITE_TARGETS: "targets[start + 1 : end] = row[1:]"}],
     ),
-    Misconception(
-        "one_target_too_few",
-        "You leave out a target at each border that exists. Only the last token of a text has none.",
-        {WRITE_TARGETS: "targets[start : end - 1] = row[1:]; targets[start] = -100"},
-        variants=[{WRITE_TARGETS: "targets[start : end - 2] = row[1:-1]"}],
-    ),
-    Misconception(
-        "targets_wrap_around",
-        "You let the last token of a text predict its first one, as torch.roll does. Its target is -100.",
-        {WRITE_TARGETS: "targets[start:end] = row.roll(-1)"},
-        variants=[{END: f"    targets[:start] = tokens[:start].roll(-1)\n{END}"}],
-    ),
-    Misconception(
-        "border_target_zero",
-        "You give targets that do not exist the value 0, which is a token. cross_entropy leaves out -100.",
-        {"torch.full((time,), -100)": "torch.zeros(time, dtype=torch.int64)"},
-        variants=[{END: f"    targets[start:] = 0\n{END}"}],
-    ),
     hard_coded(packing_cases),
+    Misconception(
+        "tokens_in_other_places",
+        "You hold the right tokens in other places. Keep the order of `rows`, begin at position 0, and leave no gap "
+        "between texts: what is left over is at the end.",
+        shown_by=lambda answer: (
+            answer.key == "tokens" and bool((answer.value.sort()[0] == answer.truth.sort()[0]).all())
+        ),
+    ),
+    Misconception(
+        "too_much_visible",
+        "You let some position see more than itself and earlier ones of its own text. Print your mask as numbers. "
+        "It has to know which text each position is in, also where two texts are equally long.",
+        shown_by=lambda answer: answer.key == "mask" and bool((answer.value & ~answer.truth).any()),
+    ),
+    Misconception(
+        "too_little_visible",
+        "You hide from some position itself, or an earlier one of its own text, and nothing else is wrong. Print your "
+        "mask as numbers, and look for the rows that see too few columns.",
+        shown_by=lambda answer: answer.key == "mask",
+    ),
+    Misconception(
+        "target_where_nothing_follows",
+        "You give a target to a position that has none: the last of a text, or what is left over. It is -100 there; 0 "
+        "is a token like others.",
+        shown_by=lambda answer: (
+            answer.key == "targets" and bool((answer.value == answer.truth)[answer.truth != -100].all())
+        ),
+    ),
+    Misconception(
+        "other_targets",
+        "You ask for something else where a next token exists in the same text. Print tokens and targets below each "
+        "other: each target is the token one place to the right.",
+        shown_by=lambda answer: answer.key == "targets",
+    ),
     run=_run,
     cases=packing_cases,
 )

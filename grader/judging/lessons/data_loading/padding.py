@@ -45,7 +45,7 @@ def judge_padding_tokens(observation: Observation, seed: int) -> Verdict:
         case: PaddingCase = part.case
         place = f"{len(case.lengths)} rows of {min(case.lengths)} to {max(case.lengths)} tokens"
         expected = f"{part.truth:,} tokens of padding, {method} ({place}, {case.rows} in a batch, time {case.time})"
-        return TABLE.explain(answer, part, expected=expected, measured=f"{part.value:,}", otherwise=OTHERWISE[method])
+        return TABLE.explain(answer, part, expected=expected, measured=f"{part.value:,}", otherwise=OTHERWISE)
     return Verdict(PASSED, "", f"the padding of {len(METHODS)} methods on {len(answer.values)} data sets")
 
 
@@ -53,17 +53,9 @@ def _run(padding_tokens: Callable[..., dict[str, float]], case: PaddingCase) -> 
     return padding_tokens(case.lengths, case.rows, case.time)
 
 
-BY_HAND = "Draw all batches of the small case by hand, the last one included"
-OTHERWISE = {
-    "fixed": f"{BY_HAND}, and count the positions that each row leaves empty.",
-    "dynamic": f"{BY_HAND}. How wide is each, and how many rows does it have?",
-    "bucketed": f"{BY_HAND}. How wide is each, and how many rows does it have?",
-    "packed": "Pack the small case by hand, the longest text first. For each text, write down the room that is left in "
-    "every sequence.",
-}
+OTHERWISE = "Draw all batches of the small case by hand, and count the positions that each row leaves empty."
 FIXED = "len(lengths) * time - tokens"
 POSITIONS = "len(batch) * max(batch)"
-SORTED = "sorted(lengths, reverse=True)"
 SEARCH = "next((at for at, used in enumerate(sequences) if used + length <= time), None)"
 FITTING = "(at for at, used in enumerate(sequences) if used + length <= time)"
 PACKED = "len(sequences) * time - tokens"
@@ -134,7 +126,6 @@ TABLE = ReferenceTable(
         "shortest_first",
         "You sort the shortest rows first, so that the short last batch holds the longest ones. Put the longest first.",
         {"positions(longest_first) - tokens": "positions(sorted(lengths)) - tokens"},
-        variants=[{SORTED: "sorted(lengths)"}],
     ),
     Misconception(
         "rows_cut_when_packed",
@@ -145,23 +136,6 @@ TABLE = ReferenceTable(
         "no_padding_when_packed",
         "You take packing for free of padding. The end of a sequence stays empty where no row fits.",
         {PACKED: "0"},
-    ),
-    Misconception(
-        "packed_in_the_order_of_the_data",
-        "You pack the rows in the order of the data. Take the longest first: short ones fill the gaps at the end.",
-        {"for length in longest_first:": "for length in lengths:"},
-    ),
-    Misconception(
-        "last_sequence_only",
-        "You look for room in the last sequence only, or you take the shortest rows first, which gives the same "
-        "count. Take the longest first, and try every sequence, from the first one on.",
-        {SEARCH: "len(sequences) - 1 if sequences and sequences[-1] + length <= time else None"},
-        variants=[
-            {
-                SEARCH: "len(sequences) - 1 if sequences and sequences[-1] + length <= time else None",
-                "for length in longest_first:": "for length in lengths:",
-            }
-        ],
     ),
     Misconception(
         "another_sequence_chosen",
@@ -176,15 +150,27 @@ TABLE = ReferenceTable(
         {"used + length <= time": "used + length < time"},
     ),
     Misconception(
-        "packed_by_rows_of_a_batch",
-        "You put `rows` rows into each packed sequence. How many fit depends on their lengths alone.",
-        {SEARCH: "next((at for at in range(len(sequences)) if at == len(sequences) - 1 and done % rows), None)"}
-        | {"for length in longest_first:": "for done, length in enumerate(longest_first):"},
-    ),
-    Misconception(
         "visible_case_hard_coded",
         "You return the padding of the example in the notebook, whatever the arguments are. Compute it from `lengths`.",
         {"tokens = sum(lengths)": "lengths, rows, time = (5, 3, 8, 2, 6, 3, 7, 4, 2), 4, 8\n    tokens = sum(lengths)"},
+    ),
+    Misconception(
+        "other_size_of_batches",
+        "You give {key} batches another width, or another number of rows. Each is exactly as wide as its own longest "
+        "row, which need not be its first one, and the last one has the rows that are left.",
+        shown_by=lambda answer: answer.key in ("dynamic", "bucketed"),
+    ),
+    Misconception(
+        "other_number_of_sequences",
+        "You open more sequences than first-fit decreasing, or fewer. Pack all rows at once, the longest first, and "
+        "try every sequence, from the first one on, before you open a new one.",
+        shown_by=lambda answer: answer.key == "packed" and (answer.value - answer.truth) % answer.case.time == 0,
+    ),
+    Misconception(
+        "rows_packed_twice",
+        "You return what no number of sequences of `time` positions leaves empty: some row is placed twice or not at "
+        "all, or a sequence has another width. Look at what happens after a row has found its place.",
+        shown_by=lambda answer: answer.key == "packed",
     ),
     run=_run,
     cases=padding_cases,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from grader.judging.misconceptions import Misconception
-from grader.judging.references import ReferenceTable, hard_coded
+from grader.judging.references import Answer, ReferenceTable, hard_coded
 from grader.lessons.data_loading.loader_logs import LoaderLog, LogCase, log_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -41,6 +41,12 @@ def judge_workers_needed(observation: Observation, seed: int) -> Verdict:
 
 def _run(workers_needed: Callable[..., Any], case: LogCase) -> Any:
     return workers_needed(case.log())
+
+
+def _wrong(answer: Answer) -> list[tuple[int, int, int]]:
+    """Return the runs that are wrong: what the answer is, what is right, and the workers of the run."""
+    cases, truths = answer.table.reference.cases(answer.seed), answer.table.truths(answer.seed)
+    return [(answer.values[index], truths[index], cases[index].workers) for index in answer.wrong]
 
 
 OTHERWISE = (
@@ -123,8 +129,7 @@ TABLE = ReferenceTable(
         "waiting_run_left_alone",
         "You return `log.workers` for a run whose device waits for more than 5 % of the time. Compare the total wait "
         "with the whole time.",
-        {ENOUGH: ENOUGH.replace("0.05", "0.1")},
-        variants=[{ENOUGH: ENOUGH.replace("0.05", "0.95")}],
+        shown_by=lambda answer: {value == now for value, truth, now in _wrong(answer) if truth != now} == {True},
     ),
     Misconception(
         "more_than_the_cores",
@@ -143,6 +148,18 @@ TABLE = ReferenceTable(
         ],
     ),
     hard_coded(log_cases),
+    Misconception(
+        "too_many_workers",
+        "You ask for too many workers wherever you are wrong. Take the totals of all steps, and not the longest waits; "
+        "the training process is no worker.",
+        shown_by=lambda answer: answer.indices == answer.wrong and all(one[0] > one[1] for one in _wrong(answer)),
+    ),
+    Misconception(
+        "too_few_workers",
+        "You ask for too few workers wherever you are wrong. Take the totals of all steps: W workers prepare W batches "
+        "in the time of a step, waiting included.",
+        shown_by=lambda answer: answer.indices == answer.wrong and all(one[0] < one[1] for one in _wrong(answer)),
+    ),
     run=_run,
     cases=log_cases,
 )

@@ -48,9 +48,9 @@ def judge_kernel_times(observation: Observation, seed: int) -> Verdict:
         place = f"{case.rows} rows, {case.inner} to {case.columns} features, {case.number_bytes} bytes a number"
         ridge = case.flops_per_second / case.bytes_per_second
         expected = f"{name}: {_say(part.truth)} ({place}; ridge {ridge:.3g} FLOPs per byte)"
-        otherwise = f"You differ in `{name}`. Take its FLOPs from the table, write down the shape of each tensor that "
-        otherwise += "it reads and of each that it writes, and do not round."
-        return TABLE.explain(answer, part, expected=expected, measured=_say(part.value), otherwise=otherwise)
+        otherwise = f"You differ in `{name}`. Print its FLOPs, its bytes and both times, and do not round."
+        measured = f"{_say(part.value)}; {part.value[0] / part.truth[0]:.6g} times the seconds"
+        return TABLE.explain(answer, part, expected=expected, measured=measured, otherwise=otherwise)
     return Verdict(PASSED, "", f"{len(KERNELS)} kernels right in {len(answer.values)} layers")
 
 
@@ -122,15 +122,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "numbers_for_bytes",
-        "You divide numbers, or bits, by the bandwidth, which is in bytes. Multiply the numbers by `number_bytes`.",
+        "You do not divide bytes by the bandwidth, but numbers, bits, or a fixed number of bytes for each number. "
+        "Multiply the numbers by `number_bytes`.",
         {MOVING: "numbers / bytes_per_second"},
-        variants=[{MOVING: "numbers * number_bytes * 8 / bytes_per_second"}],
-    ),
-    Misconception(
-        "bits_of_the_notebook",
-        "You assume a fixed number of bytes for each number. Use `number_bytes`.",
-        {MOVING: "numbers * 2 / bytes_per_second"},
-        variants=[{MOVING: "numbers * 4 / bytes_per_second"}],
+        variants=[{MOVING: f"numbers * {size} / bytes_per_second"} for size in (2, 4, "number_bytes * 8")],
     ),
     Misconception(
         "writes_forgotten",
@@ -170,21 +165,13 @@ TABLE = ReferenceTable(
         variants=[{FORWARD: "(10 * outputs, rows * inner + outputs)"}],
     ),
     Misconception(
-        "moments_read_and_not_written",
-        "You write back the weights alone. AdamW writes its two moments, too: it reads four tensors and writes three.",
-        {UPDATE: "(15 * weights, 5 * weights)"},
-    ),
-    Misconception(
         "tensors_of_an_update_miscounted",
         "You move another number of tensors in the update. AdamW reads the weight, its gradient and two moments, and "
         "writes the weight and both moments, each with `number_bytes` bytes a number.",
         {UPDATE: "(15 * weights, 3 * weights)"},
-        variants=[{UPDATE: f"(15 * weights, {count} * weights)"} for count in (2, 6, 8, 9, "(3 + 16 / number_bytes)")],
-    ),
-    Misconception(
-        "update_of_the_outputs",
-        "You update as many numbers as the layer has outputs. An update goes over its weights, whatever the rows are.",
-        {UPDATE: "(15 * outputs, 7 * outputs)"},
+        variants=[
+            {UPDATE: f"(15 * weights, {count} * weights)"} for count in (2, 5, 6, 8, 9, "(3 + 16 / number_bytes)")
+        ],
     ),
     Misconception(
         "visible_case_hard_coded",
@@ -196,6 +183,18 @@ TABLE = ReferenceTable(
                 MOVING: "numbers * number_bytes / 2.039e12",
             }
         ],
+    ),
+    Misconception(
+        "product_changed",
+        "You return something else for the product, although its FLOPs and its numbers are given. Use them as they "
+        "are, without a bias, take the longer of the two times, and do not round.",
+        shown_by=lambda answer: answer.key == "product",
+    ),
+    Misconception(
+        "other_bytes_moved",
+        "You move other bytes in `{key}` than its tensors have. Write down the shape of each tensor that it reads, and "
+        "of each that it writes: those of an activation have rows x columns, those of an update are like the weight.",
+        shown_by=lambda answer: answer.key is not None and answer.value[1] == answer.truth[1] == "memory",
     ),
     run=_run,
     cases=layer_cases,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.where_time_goes.steps import StepCase, step_cases
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -36,18 +36,21 @@ def judge_step_flops(observation: Observation, seed: int) -> Verdict:
     place = f"{case.layers} layers, width {case.width}, {case.heads} heads, vocabulary {case.vocabulary}"
     place += f", {case.batch} x {case.time} tokens" + (", checkpointed" if case.is_checkpointed else "")
     expected = f"{answer.truth:,.0f} FLOPs ({place})"
-    measured = f"{answer.value:,.0f}, {answer.value / answer.truth:.4g} times that"
-    otherwise = (
-        "You differ in some part of the count. Take the contractions alone, without optimizer, softmax and bias: print "
-        "the forward FLOPs of one block for one token, of all blocks and of the head, and how often you count each."
-    )
-    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
+    measured = f"{answer.value:,.15g}, {answer.value / answer.truth:.4g} times that"
+    return TABLE.explain(answer, expected=expected, measured=measured, otherwise=OTHERWISE)
 
 
 def _run(step_flops: StepFlops, case: StepCase) -> float:
     return step_flops(*case.arguments)
 
 
+def _ratios(answer: Answer) -> list[float]:
+    """Return how many times the right FLOPs each step got, rounded: two plain steps, and a checkpointed one."""
+    truths = answer.table.truths(answer.seed)
+    return [round(value / truth, 6) for value, truth in zip(answer.values, truths, strict=True)]
+
+
+OTHERWISE = "You differ in some part of the count. Print the FLOPs of all blocks and of the head, forward alone."
 WEIGHTS = "12 * width**2"
 ATTENTION = "4 * time * width"
 HEAD = "2 * vocabulary * width"
@@ -103,18 +106,6 @@ TABLE = ReferenceTable(
         {ATTENTION: "4 * width"},
     ),
     Misconception(
-        "one_block_counted",
-        "You count one block. The model has `layers` of them.",
-        {"tokens * layers * (2": "tokens * (2"},
-        variants=[{STEP: "3 * (blocks / layers + tokens * head) + again"}],
-    ),
-    Misconception(
-        "gigaflops_returned",
-        "You divide by a power of ten. The check asks for FLOPs, not for GFLOPs or TFLOPs.",
-        {STEP: f"({STEP}) / 1e9"},
-        variants=[{STEP: f"({STEP}) / 1e12"}],
-    ),
-    Misconception(
         "half_of_attention",
         "You count half of attention: one of its two products, or the causal half of both. "
         "The counter takes the whole square of each.",
@@ -126,11 +117,6 @@ TABLE = ReferenceTable(
         "together compute as much as one of full width.",
         {ATTENTION: "4 * time * width * heads"},
         variants=[{ATTENTION: "4 * time * width // heads"}],
-    ),
-    Misconception(
-        "attention_of_all_tokens_with_all",
-        "You let each token attend to all tokens of the batch. It attends to those of its own sequence.",
-        {ATTENTION: "4 * tokens * width"},
     ),
     Misconception(
         "time_squared_for_each_token",
@@ -156,11 +142,6 @@ TABLE = ReferenceTable(
         {HEAD: "4 * vocabulary * width"},
     ),
     Misconception(
-        "head_in_each_layer",
-        "You count the head once for each layer. It follows the last one.",
-        {HEAD: "2 * vocabulary * width * layers"},
-    ),
-    Misconception(
         "weights_of_a_block_miscounted",
         "You miss a weight of the block, or add one. In squares of the width it holds 3 for queries, keys and values, "
         "1 for the output, and 4 for each of the two layers of the feed-forward network.",
@@ -184,12 +165,6 @@ TABLE = ReferenceTable(
         {AGAIN: "blocks + tokens * head if is_checkpointed else 0"},
     ),
     Misconception(
-        "whole_step_repeated",
-        "You repeat more than one forward pass of each block. Checkpointing repeats forward once, and not backward.",
-        {AGAIN: "3 * blocks if is_checkpointed else 0"},
-        variants=[{AGAIN: "2 * blocks if is_checkpointed else 0"}],
-    ),
-    Misconception(
         "part_of_a_block_repeated",
         "You repeat a part of each block only. PyTorch may stop early, but the contract repeats the whole forward "
         "pass, with attention and the last layer.",
@@ -201,6 +176,36 @@ TABLE = ReferenceTable(
         "You return the FLOPs of the model in the notebook, whatever the arguments are. "
         "Use what your function receives.",
         {f"return {STEP}": "return 264_241_152"},
+    ),
+    Misconception(
+        "checkpointed_step_alone",
+        "You are right for plain steps, and wrong for the checkpointed one. Each block's forward pass runs once more "
+        "there: no more, no less, and nothing else.",
+        shown_by=lambda answer: _ratios(answer)[:2] == [1, 1],
+    ),
+    Misconception(
+        "passes_miscounted",
+        "You are wrong by the same factor for all plain steps. Return FLOPs: two for each term of a product, which "
+        "runs once forward and twice backward.",
+        shown_by=lambda answer: _ratios(answer)[0] == _ratios(answer)[1],
+    ),
+    Misconception(
+        "more_than_the_products",
+        "You count more than the products of a plain step. Leave out optimizer, softmax, biases and lookups, and look "
+        "for a product that is too large, comes too often, or is repeated without checkpointing.",
+        shown_by=lambda answer: min(_ratios(answer)[:2]) >= 1,
+    ),
+    Misconception(
+        "less_than_the_products",
+        "You count less than the products of a plain step: some are missing, too small, or do not run three times. "
+        "Go through all blocks, their weights and attention, and the head: once forward, twice backward.",
+        shown_by=lambda answer: max(_ratios(answer)[:2]) <= 1,
+    ),
+    Misconception(
+        "product_of_another_size",
+        "You count too much for one plain step and too little for another, so a size is exchanged. Look at where you "
+        "write `width`, `time` and `vocabulary`.",
+        shown_by=lambda answer: min(_ratios(answer)[:2]) < 1 < max(_ratios(answer)[:2]),
     ),
     run=_run,
     cases=step_cases,

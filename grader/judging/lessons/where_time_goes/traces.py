@@ -53,17 +53,8 @@ def judge_trace_diagnoses(observation: Observation, seed: int) -> Verdict:
     answer = TABLE.answer(seed, observation.facts["answers"])
     if answer.is_right:
         return Verdict(PASSED, "", f"{len(answer.values)} traces diagnosed")
-    if (answer.truth in SIDES) != (answer.value in SIDES):
-        found = "busy" if answer.value in SIDES else "idle"
-        otherwise = f"You take this device for {found}. Print the share in which your code finds it busy, and compare "
-        otherwise += "it with the expected one. When do you start and stop counting, and what if two kernels overlap?"
-    elif answer.truth in SIDES:
-        otherwise = "You name the other side. Print the two times that you compare: each is a sum over all kernels."
-    else:
-        otherwise = "You explain the gaps otherwise. Print for how long the loader runs while no kernel does, and half "
-        otherwise += "of the time in which no kernel runs."
     expected = f'"{answer.truth}" for {_describe(answer.case)}'
-    return TABLE.explain(answer, expected=expected, measured=f'"{answer.value}"', otherwise=otherwise)
+    return TABLE.explain(answer, expected=expected, measured=f'"{answer.value}"', otherwise=OTHERWISE)
 
 
 def _describe(case: TraceCase) -> str:
@@ -92,6 +83,10 @@ def _if_shorter(limit: int) -> str:
     return f'    if {MEAN} < {limit}:\n        return "launch"\n{IF_IDLE}'
 
 
+OTHERWISE = (
+    "You explain the gaps otherwise. Print for how long the loader runs while no kernel does, and half of the time in "
+    "which no kernel runs."
+)
 START = 'min(event["ts"] for event in events if event["name"] == "ProfilerStep#1")'
 STEP = 'for event in later if event["name"].startswith("ProfilerStep")'
 GAPS = "gaps = find_gaps(kernels, start)"
@@ -113,7 +108,6 @@ MEAN = 'sum(kernel["dur"] for kernel in kernels) / len(kernels)'
 LAUNCHING = 'sum(event["dur"] for event in later if event["cat"] == "cuda_runtime" and "aunch" in event["name"])'
 LOADING = 'sum(load["dur"] for load in loads)'
 RUNTIME = 'sum(event["dur"] for event in later if event["cat"] == "cuda_runtime")'
-SYNCHRONISING = 'sum(event["dur"] for event in later if "Synchronize" in event["name"])'
 AT_FULL_RATE = (
     'busy = 1e6 * max(sum(kernel["args"]["flops"] for kernel in kernels) / flops_per_second, '
     'sum(kernel["args"]["bytes"] for kernel in kernels) / bytes_per_second)'
@@ -190,12 +184,6 @@ TABLE = ReferenceTable(
         variants=[
             {BUSY_TIME: f"{AT_FULL_RATE}\n    idle = end - start - busy", IN_GAPS: 'load["dur"] for load in loads'}
         ],
-    ),
-    Misconception(
-        "judged_by_the_row_of_the_cpu",
-        "You judge by what the CPU does. It runs ahead of the device, or waits for it: look at the kernels.",
-        {BUSY_TIME: f"busy = {RUNTIME}"},
-        variants=[{BUSY_TIME: f"busy = end - start - {SYNCHRONISING}"}],
     ),
     Misconception(
         "loading_counted_while_the_device_works",
@@ -293,6 +281,18 @@ TABLE = ReferenceTable(
         {SIDE: '"memory" if computing > moving else "compute"'},
     ),
     hard_coded(trace_cases),
+    Misconception(
+        "busy_taken_for_idle",
+        "You take an idle device for busy, or a busy one for idle. Print the share of the time of all steps in which "
+        "your code finds a kernel running. Look at when you start and stop counting, and at kernels that overlap.",
+        shown_by=lambda answer: (answer.truth in SIDES) != (answer.value in SIDES),
+    ),
+    Misconception(
+        "other_sums_compared",
+        "You name the other side. Print the two times that you compare: each is a sum over all kernels, divided by one "
+        "rate of the device.",
+        shown_by=lambda answer: answer.truth in SIDES,
+    ),
     run=_run,
     cases=trace_cases,
 )

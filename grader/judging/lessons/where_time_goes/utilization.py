@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.judging.misconceptions import Misconception
 from grader.judging.nearness import within
-from grader.judging.references import ReferenceTable
+from grader.judging.references import Answer, ReferenceTable
 from grader.lessons.where_time_goes.utilization import PublishedRun, published_runs
 from grader.observation import Observation
 from grader.verdict import PASSED, Verdict
@@ -43,8 +43,7 @@ def judge_utilization(observation: Observation, seed: int) -> Verdict:
     )
     measured = f"{answer.value:.4g}, {answer.value / answer.truth:.4g} times that"
     otherwise = (
-        "You differ in the FLOPs of a token, in the peak, or in what you do with them. Print both for this run, and "
-        "compare them with the expected ones."
+        "You differ by a unit, or in the peak. Print the peak of this run, and compare it with the expected one."
     )
     return TABLE.explain(answer, expected=expected, measured=measured, otherwise=otherwise)
 
@@ -53,9 +52,15 @@ def _run(utilization: Callable[..., float], run: PublishedRun) -> float:
     return utilization(*run.arguments)
 
 
+def _ratio(answer: Answer, run: int) -> float:
+    ratio: float = answer.values[run] / answer.table.truths(answer.seed)[run]
+    return ratio
+
+
 FLOPS = "6 * parameters + 12 * layers * width * time"
 PALM = "(6 * 540.35e9 + 12 * 118 * 12_288 * 2048) * 238_300 / (6144 * 275e12)"
 DENSE = "peak / 2 if is_sparse else peak"
+SHARE = "flops_per_token * tokens_per_second / dense"
 
 TABLE = ReferenceTable(
     utilization,
@@ -81,21 +86,15 @@ TABLE = ReferenceTable(
         "`time` positions, each with `width` features.",
         {FLOPS: "6 * parameters + 12 * layers * width"},
         variants=[
-            {FLOPS: f"6 * parameters + {attention}"}
-            for attention in (
-                "12 * width * time",
-                "12 * layers * time",
-                "12 * layers * width**2",
-                "12 * layers * time**2",
-                "12 * layers * width * time**2",
-                "24 * layers * width * time",
-            )
+            {FLOPS: f"6 * parameters + 12 * {factors}"}
+            for factors in ("width * time", "layers * width**2", "layers * time**2", "2 * layers * width * time")
         ],
     ),
     Misconception(
         "percent_returned",
-        "You return per cent. The contract asks for a share, such as 0.46.",
+        "You return per cent, or round. The contract asks for a share, such as 0.46, with all of its digits.",
         {"tokens_per_second / dense": "tokens_per_second / dense * 100"},
+        variants=[{f"return {SHARE}": f"return round({SHARE}, {digits})"} for digits in (2, 3, 4)],
     ),
     Misconception(
         "forward_of_the_parameters",
@@ -105,8 +104,10 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "sparse_rate_used",
-        "You divide by a rate that assumes sparsity, as datasheets print it. Dense products reach half of it at most.",
+        "You divide by a rate that assumes sparsity, as datasheets print it, or by twice that. Dense products reach "
+        "half of it at most.",
         {DENSE: "peak"},
+        variants=[{DENSE: "peak * 2 if is_sparse else peak"}],
     ),
     Misconception(
         "dense_rate_halved",
@@ -127,14 +128,27 @@ TABLE = ReferenceTable(
     ),
     Misconception(
         "one_device_counted",
-        "You divide the rate of all devices by the peak of one. Multiply the peak by `devices`.",
+        "You do not divide the rate of all devices by the peak of all. Multiply the peak of one by `devices`.",
         {"devices * datasheet": "datasheet"},
+        variants=[{"devices * datasheet": "datasheet / devices"}],
+    ),
+    Misconception(
+        "tokens_taken_for_sequences",
+        "You multiply or divide tokens per second by `time`. The FLOPs are those of a token, and so is the rate.",
+        {"* tokens_per_second": "* tokens_per_second * time"},
+        variants=[{"* tokens_per_second": "* tokens_per_second / time"}],
     ),
     Misconception(
         "visible_case_hard_coded",
         "You return the utilization of the run in the notebook, whatever the arguments are. "
         "Use what your function receives.",
-        {"return flops_per_token * tokens_per_second / dense": f"return {PALM}"},
+        {f"return {SHARE}": f"return {PALM}"},
+    ),
+    Misconception(
+        "other_flops_of_a_token",
+        "You are wrong by another factor in each run, so neither a unit nor the peak explains it. Print the FLOPs of a "
+        "token: you count something else than 6 for each parameter and all of attention, forward and backward.",
+        shown_by=lambda answer: abs(_ratio(answer, 0) / _ratio(answer, 1) - 1) > 1e-6,
     ),
     run=_run,
     cases=published_runs,
