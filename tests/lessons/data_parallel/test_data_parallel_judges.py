@@ -82,3 +82,9 @@ def test_a_test_that_changes_the_model_is_named(number: int, code: str) -> None:
     run = agreement_run(0)
     run.facts["settings"][1][2]["changed"][3][number] = True
     assert judge_data_parallel_agreement(run, 0).code == f"{code}_changed"
+
+
+def test_a_list_that_is_used_up_is_named() -> None:
+    run = epoch_run(0)
+    run.facts["settings"][0][1]["list_changed"] = True
+    assert judge_data_parallel_updates(run, 0).code == "micro_batches_changed"

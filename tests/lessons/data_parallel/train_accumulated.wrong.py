@@ -182,9 +182,3 @@ def train_accumulated(model, optimizer, micro_batches: list, k: int, rank: int, 
 # +     for parameter in model.parameters():
 # +         dist.all_reduce(parameter.data)
 # +         parameter.data /= world_size
-
-# %% edit="own_rows_taken_out" code="micro_batches_changed"
-# Source: a list that is used up
-# -     own = micro_batches[rank::world_size]
-# +     own = [micro_batches.pop(index) for index in reversed(range(rank, len(micro_batches), world_size))][::-1]
-#       for start in range(0, len(own), k):
