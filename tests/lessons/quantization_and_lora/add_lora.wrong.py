@@ -135,7 +135,7 @@ def add_lora(layer, rank, alpha):
 # +             self.B = torch.zeros(layer.out_features, rank, device=weight.device, requires_grad=True)
 
 # %% edit="new_base" code="differs_at_start"
-# Source: loralib's layers, which are built anew and load their weights later
+# Source: loralib's layers, which are built a second time and load their weights later
 # -             self.layer, weight = layer.requires_grad_(False), layer.weight
 # +             layer.requires_grad_(False)
 # +             base = nn.Linear(layer.in_features, layer.out_features, device=layer.weight.device)

@@ -65,7 +65,7 @@ def _otherwise(answer: Answer, expected: str, measured: str) -> tuple[str, str, 
         own, right = (each["total"][..., 1::2] for each in (answer.value, answer.truth))  # of queries that see all
         whose = "only for queries that miss keys" if is_near(own, right) else "even for queries that see every key"
         look_at = "You are right where scores rise from tile to tile. Where they fall and some are minus infinity, you "
-        look_at += f"are wrong, {whose}. Look for a condition, and at what becomes of minus infinity."
+        look_at += f"are wrong, {whose}. Look for a condition, and at how you treat minus infinity."
         return "falling_or_hidden_scores", expected, measured, look_at
     look_at = "You compute both sums wrong. Look at what they share: the weights, exp(scores - new_highest), and the "
     return "both_sums_wrong", expected, measured, f"{look_at}factor of the old sums, exp(highest - new_highest)."
