@@ -215,6 +215,14 @@ GRADIENT = Table[WrongGradient](
         measured="the gradient of a model that takes one column for another",
     ),
     Misconception(
+        "labels_smoothed",
+        "You train on smoothed labels, which is another loss. Leave label smoothing at 0.",
+        shown_by=lambda wrong: any(
+            wrong.is_multiple_of(_smoothed_loss(wrong.run, share)) for share in (0.1, 0.05, 0.2)
+        ),
+        measured="the gradient of a loss with label smoothing",
+    ),
+    Misconception(
         "logits_for_loss",
         "You call backward() on the logits. Call it on the loss, which compares them with the labels.",
         shown_by=lambda wrong: wrong.is_multiple_of(_logits(wrong.run)),
@@ -263,6 +271,14 @@ def _row_loss(run: Run) -> Callable[[int], Tensor]:
     def loss(row: int) -> Tensor:
         mean: Tensor = run.model(**run.dataset[[row]]).loss
         return mean
+
+    return loss
+
+
+def _smoothed_loss(run: Run, share: float) -> Callable[[int], Tensor]:
+    def loss(update: int) -> Tensor:
+        batch = dict(run.batch(update))
+        return F.cross_entropy(run.model(**batch).logits, batch["labels"], label_smoothing=share)
 
     return loss
 
