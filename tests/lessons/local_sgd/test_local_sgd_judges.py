@@ -108,3 +108,15 @@ def test_buffers_that_are_written_to_are_named() -> None:
     assert judge_statistics(epoch).code == "counter_changed"
     epoch.ranks[0].tensors["statistics"].add_(1)
     assert judge_statistics(epoch).code == "other_statistics"
+
+
+def test_a_buffer_of_another_format_is_named() -> None:
+    run = averaging_run(0, other_formats=["counter"])
+    assert judge_averaged_parameters(run, 0).code == "buffer_of_another_format"
+
+
+@pytest.mark.parametrize(("fact", "value", "code"), [("is_copy", True, "trained_a_copy"), ("steps", 99, "stepped_too")])
+def test_a_method_that_is_not_only_watched_is_named(fact: str, value: int, code: str) -> None:
+    run = method_run(0)
+    run.facts["settings"][0][0][fact] = value
+    assert judge_local_sgd_method(run, 0).code == code

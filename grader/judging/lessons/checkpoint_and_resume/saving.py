@@ -189,6 +189,11 @@ class Order:
 
 ORDER = Table[Order](
     Misconception(
+        "new_content_not_in_place",
+        "You do not leave the new content in `path`. The check above says when it is lost.",
+        shown_by=lambda order: order.facts["found"] != "new",
+    ),
+    Misconception(
         "temporary_file_elsewhere",
         "You write the temporary file in another folder. That may be another file system, where a rename becomes a "
         "copy or fails. Use the checkpoint's folder.",

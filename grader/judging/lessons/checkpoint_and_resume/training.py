@@ -234,6 +234,12 @@ class Resumed:
         return next((place for place in places if self.begins_at(self.epoch, place)), None)
 
     @property
+    def extra(self) -> int:
+        """Forward passes that its updates do not account for."""
+        last = self.end // self.updates_per_epoch * self.micro_batches + self.end % self.updates_per_epoch * self.case.k
+        return len(self.piece["forwards"]) - (last - self.first)
+
+    @property
     def expected(self) -> str:
         """What the uninterrupted run does."""
         return f"updates {self.start + 1} to {self.end} as without an interruption ({self.case.what})"
@@ -319,6 +325,12 @@ RESUMED = Table[Resumed](
         "order_of_the_first_epoch",
         "You draw the first epoch's order again. Keep the state that the generator has at the start of each epoch.",
         shown_by=lambda run: run.begins_at(0, run.position),
+    ),
+    Misconception(
+        "forward_without_update",
+        "You run the model {extra} times more than your updates take. A forward pass draws dropout masks, so pass over "
+        "what was done without running it.",
+        shown_by=lambda run: run.extra > 0,
     ),
     Misconception(
         "another_place_of_the_epoch",

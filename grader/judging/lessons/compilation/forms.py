@@ -180,6 +180,11 @@ TRAINER = Table[Usage](
         shown_by=lambda usage: not usage.facts["trainer"],
     ),
     Misconception(
+        "trained_in_a_loop_too",
+        "You train the model in a loop as well. The Trainer writes the whole loop.",
+        shown_by=lambda usage: bool(usage.facts["backward"]),
+    ),
+    Misconception(
         "flag_not_set",
         "You do not ask the Trainer to compile. Look for the arguments that begin with `torch_compile`.",
         shown_by=lambda usage: usage.facts["plugin"] == "no",

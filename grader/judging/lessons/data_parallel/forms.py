@@ -273,6 +273,13 @@ USE = {
             expected="the forwards in Trainer.train",
             measured="none in it",
         ),
+        Misconception(
+            "forwards_outside_trainer",
+            "You run the model yourself, too. The Trainer makes all forwards.",
+            shown_by=lambda run: run.in_loop > 0,
+            expected="all forwards in Trainer.train",
+            measured="{in_loop} outside of it",
+        ),
         *_sizes(TRAINER),
     ),
 }

@@ -229,6 +229,13 @@ LIBRARY: Table[Sequence[Facts]] = Table(
         expected="the parameters of the model, by name and shape",
         measured="others",
     ),
+    Misconception(
+        "function_replaced",
+        "You replace a function of PyTorch, for every model of the process. Use the hooks that are registered for you.",
+        shown_by=lambda facts: any(fact["replaced"] for fact in facts),
+        expected="the functions of PyTorch as they were",
+        measured="another function",
+    ),
 )
 GRADIENTS: Table[WrongGradient] = Table(
     Misconception(

@@ -229,6 +229,11 @@ MODELS = Table[Run](
         shown_by=lambda run: any(run.record["graphs"]),
     ),
     Misconception(
+        "teacher_changed",
+        "You change the teacher's weights or statistics. It only answers.",
+        shown_by=lambda run: run.record["changed"],
+    ),
+    Misconception(
         "other_batch_size",
         "You make batches of {record[student_rows][0]} rows. They have {case.rows}: look at how you set their size.",
         shown_by=lambda run: run.record["student_rows"][:1] not in ([], [run.case.rows]),

@@ -190,6 +190,11 @@ TRAINER = Table[Usage](
         "You train without the Trainer. Make one and call its .train().",
         shown_by=lambda usage: usage.forwards_in_trainer == 0,
     ),
+    Misconception(
+        "trained_in_a_loop_too",
+        "You train the model in a loop as well. The Trainer writes the whole loop.",
+        shown_by=lambda usage: usage.forwards_in_trainer < len(usage.calls["rows"]),
+    ),
     OTHER_STEPS,
     *SAME_RUN,
 )

@@ -71,6 +71,13 @@ LEFT_ALONE = Table[Average](
         measured="parameters that are not",
     ),
     Misconception(
+        "buffer_of_another_format",
+        "You turn a buffer into another number format. A counter is an integer, and stays as it is.",
+        shown_by=lambda average: average.has("other_formats"),
+        expected="buffers in their number formats",
+        measured="a buffer in another one",
+    ),
+    Misconception(
         "frozen_changed",
         "You write into frozen parameters. They are the same on every rank, and even a mean may change their last "
         "bits: leave out what has no requires_grad.",

@@ -112,6 +112,11 @@ class Call:
         """Where it ran."""
         return f"on rank {self.rank} of {self.case.world_size}"
 
+    @property
+    def steps(self) -> int:
+        """How many steps train takes on this rank."""
+        return self.case.updates if method_of(self.case) != DRIVER or self.rank == self.case.driver else 0
+
 
 CALLS = Table[Call](
     Misconception(
@@ -134,11 +139,25 @@ CALLS = Table[Call](
         measured="another number of calls",
     ),
     Misconception(
+        "trained_a_copy",
+        "You train a copy. Train the model that your function is given.",
+        shown_by=lambda call: call.evidence.facts["is_copy"],
+        expected="train called with the given model {place}",
+        measured="another model",
+    ),
+    Misconception(
         "hook_left_behind",
         "You leave a hook or an optimizer.step of yours behind. Remove it after the training.",
         shown_by=lambda call: bool(call.evidence.facts["left"]),
         expected="a model and an optimizer as before {place}",
         measured="something of yours on them",
+    ),
+    Misconception(
+        "stepped_too",
+        "You call optimizer.step() yourself. train steps, and your function only watches.",
+        shown_by=lambda call: call.evidence.facts["steps"] != call.steps,
+        expected="{steps} steps {place}",
+        measured="another number of steps",
     ),
 )
 TABLE = ReferenceTable(

@@ -227,6 +227,12 @@ TRAINER = Table[Evidence](
         shown_by=lambda run: not run.in_trainer,
         measured="no forward in Trainer.train",
     ),
+    Misconception(
+        "trained_in_a_loop_too",
+        "You run the model outside of the Trainer as well. The Trainer writes the whole loop.",
+        shown_by=lambda run: run.in_trainer < run.forwards,
+        measured="{forwards} forwards, {in_trainer} of them in Trainer.train",
+    ),
 )
 LOADING = Table[Evidence](
     Misconception(

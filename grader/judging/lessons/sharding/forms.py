@@ -60,6 +60,11 @@ class FormRun:
         """Rows of the first forward."""
         return int(next(iter(self.facts["rows"]), 0))
 
+    @property
+    def in_trainer(self) -> int:
+        """Forwards inside of Trainer.train."""
+        return sum(self.calls["forwards_in_trainer"])
+
     @cached_property
     def sizes(self) -> Sizes:
         """The bytes of the model and of this rank's share."""
@@ -190,9 +195,16 @@ USE = {
         Misconception(
             "trainer_not_used",
             "You do not train with the Trainer. Trainer(...) prepares, and its .train() trains.",
-            shown_by=lambda run: not sum(run.calls["forwards_in_trainer"]),
+            shown_by=lambda run: not run.in_trainer,
             expected="the forwards in Trainer.train",
             measured="none in it",
+        ),
+        Misconception(
+            "forwards_outside_trainer",
+            "You run the model yourself, too. The Trainer makes all forwards.",
+            shown_by=lambda run: run.forwards > run.in_trainer,
+            expected="all forwards in Trainer.train",
+            measured="{forwards} forwards, {in_trainer} of them in it",
         ),
     ),
 }

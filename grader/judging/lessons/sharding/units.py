@@ -208,6 +208,13 @@ CALLED = Table[UnitRun](
         measured="{facts[missing]} of them without one",
     ),
     Misconception(
+        "nothing_gathered",
+        "You gather nothing in forward. Each rank holds a share, and run needs all of them.",
+        shown_by=lambda run: not run.facts["forward"],
+        expected="an all-gather for each unit",
+        measured="no collective in forward",
+    ),
+    Misconception(
         "inputs_averaged",
         "You add up the gradient of the inputs over the ranks. Inputs are this rank's own rows: hand it on as it is.",
         shown_by=lambda run: run.put_in("backward", "all_reduce") == run.inputs_bytes,
