@@ -51,7 +51,3 @@ def taught(**record: bool) -> SimpleNamespace:
 )
 def test_what_breaks_a_contract_without_a_wrong_number_is_named(table, code, evidence):
     assert table.find(evidence).code == code
-
-
-def test_a_teacher_that_only_answers_has_no_name():
-    assert MODELS.find(taught()) is None
